@@ -70,8 +70,8 @@ class Identity:
 
     def of(self, computation: Computation) -> int:
         """The number of a computation."""
-        for each in called_besides(self._computations, computation):
-            self._computations[each] = self._number(self._structure(each))
+        for beside in called_besides(self._computations, computation):
+            self._computations[beside] = self._number(self._structure(beside))
         return self._computations[computation]
 
     def _structure(self, computation: Computation) -> Any:

@@ -189,8 +189,8 @@ class Log:
         own = location_of(type(innermost(self.running[-1])).run).file if self.running else ""
         while frame is not None and frame.f_code.co_filename != own:
             frame = frame.f_back
-        found = frame or asking
-        return SourceLine(found.f_code.co_filename, found.f_lineno) if found else SourceLine("", 0)
+        shown = frame or asking
+        return SourceLine(shown.f_code.co_filename, shown.f_lineno) if shown else SourceLine("", 0)
 
     def run(self, pass_: Pass, module: Module) -> Module:
         """Run a pass, and tell the observers before and after; not where it left the module."""

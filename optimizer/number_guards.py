@@ -68,8 +68,8 @@ def _keeps_integers(source: ElementType, target: ElementType) -> bool:
 def _has(element_type: ElementType, special: float) -> bool:
     """Whether a type of floats has infinities, or a negative zero."""
     with np.errstate(all="ignore"):
-        kept = np.asarray(special, np.float32).astype(element_type.dtype).astype(np.float64)
-    return bool(kept == special and np.signbit(kept) == np.signbit(special))
+        rounded = np.asarray(special, np.float32).astype(element_type.dtype).astype(np.float64)
+    return bool(rounded == special and np.signbit(rounded) == np.signbit(special))
 
 
 @guard

@@ -58,8 +58,8 @@ class Verify(Silent):
             verify(after, self.sound)
         except HloError as error:
             rule = self.rules.get(error.span) if error.span is not None else None
-            made = f"`{rule}` in the pass" if rule else "the pass"
-            raise error.noting(f"the module was fine before {made} {'.'.join(log.path)}") from None
+            who = f"`{rule}` in the pass" if rule else "the pass"
+            raise error.noting(f"the module was fine before {who} {'.'.join(log.path)}") from None
 
 
 class Advise(Silent):
@@ -223,11 +223,11 @@ class Dump(Silent):
     def parts(self, pipeline: Pipeline | Fixpoint) -> list[Running]:
         """A pipeline as those of XLA's that it stands for, the first last."""
         passes = pipeline.passes
-        last = next((n for n, each in enumerate(passes) if each.name == _THROUGH), None)
+        last = next((n for n, pass_ in enumerate(passes) if pass_.name == _THROUGH), None)
         if self.running or self.target != "cpu" or last is None:
             return [Running(pipeline.name, passes)]
         halves = passes[: last + 1], passes[last + 1 :]
-        return [Running(*each) for each in zip(_OF_CPU, halves, strict=True) if each[1]][::-1]
+        return [Running(*half) for half in zip(_OF_CPU, halves, strict=True) if half[1]][::-1]
 
     def begin(self, module: Module) -> None:
         """Write the module that the innermost pipeline starts from, before its first pass."""
@@ -256,7 +256,7 @@ class Dump(Silent):
         self.write(f"{self.number:04}.{step.replace('/', '_')}.txt", module)
         self.number += 1
 
-    def write(self, end: str, told: Module | str) -> None:
+    def write(self, end: str, text: Module | str) -> None:
         """Write one file, by the end of its name: the module, a report about it, or its code.
 
         Raises
@@ -267,7 +267,7 @@ class Dump(Silent):
         path = self.directory / f"module_{self.module_number:04}.{self.name}.{end}"
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            path.write_text(str(told), "utf-8", "surrogateescape")
+            path.write_text(str(text), "utf-8", "surrogateescape")
         except OSError as error:
             raise HloError("HLO200", f"cannot write {path}: {error.strerror}") from error
 
@@ -293,8 +293,8 @@ class CheckValues(Silent):
         """
         if after is before or isinstance(pass_, Pipeline | Fixpoint) or not keeps_values(pass_):
             return
-        for given in self.arguments:
-            want, got = evaluate(before, *given), evaluate(after, *given)
+        for argument in self.arguments:
+            want, got = evaluate(before, *argument), evaluate(after, *argument)
             if difference := compare(got, want, promise_of(pass_)):
                 raise HloError(
                     "HLO153", f"the pass {'.'.join(log.path)} changed the result: {difference}"
@@ -307,7 +307,7 @@ def devices_for(pass_: Pass) -> int | None:
     Of a pipeline, it is that of any of its passes.
     """
     if isinstance(pass_, Pipeline | Fixpoint):
-        return next((n for each in pass_.passes if (n := devices_for(each))), None)
+        return next((n for pass_ in pass_.passes if (n := devices_for(pass_))), None)
     return getattr(pass_, "devices", None)
 
 

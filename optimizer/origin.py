@@ -49,6 +49,6 @@ def prefixed(annotations: Annotations, prefix: str) -> Annotations:
 
 def _renamed(metadata: Metadata | None, path: str) -> Metadata:
     old = metadata.text if metadata else ""
-    found = METADATA.fullmatch(old)
-    before, after = (found["before"], found["after"]) if found else ("", old)
+    match = METADATA.fullmatch(old)
+    before, after = (match["before"], match["after"]) if match else ("", old)
     return Metadata(" ".join(filter(None, (before.strip(), f'op_name="{path}"', after.strip()))))

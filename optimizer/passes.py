@@ -63,8 +63,8 @@ class Pipeline:
     def run(self, module: Module, log: Log | None = None) -> Module:
         """Run all passes; without a log, nobody watches."""
         log = log or Log()
-        for each in self.passes:
-            module = log.run(each, module)
+        for pass_ in self.passes:
+            module = log.run(pass_, module)
         return module
 
 
@@ -91,8 +91,8 @@ class Fixpoint:
         log = log or Log()
         for _ in range(self.limit):
             before = module
-            for each in self.passes:
-                module = log.run(each, module)
+            for pass_ in self.passes:
+                module = log.run(pass_, module)
             if module is before:
                 break
         return module
@@ -160,8 +160,8 @@ def find(name: str) -> type[Any]:
     HloError
         HLO151 if no pass has the name.
     """
-    found = PASSES.get(ALIASES.get(name, name))
-    if found is None:
+    maker = PASSES.get(ALIASES.get(name, name))
+    if maker is None:
         notes = did_you_mean(name, PASSES) or ("`hlo passes` lists them",)
         raise HloError("HLO151", f"there is no pass `{name}`", notes=notes)
-    return found
+    return maker

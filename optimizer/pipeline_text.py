@@ -100,10 +100,10 @@ class _PipelineReader:
     def advance(self) -> str:
         """Move to the next token, "" at the end, and return the one before it."""
         passed = self.token
-        found = _TOKEN.match(self.source.text, self.end)
+        match = _TOKEN.match(self.source.text, self.end)
         rest = self.source.text[self.end :].strip()
-        self.start = found.start(1) if found else len(self.source.text) - len(rest)
-        self.token = found[1] if found else rest[:1]
+        self.start = match.start(1) if match else len(self.source.text) - len(rest)
+        self.token = match[1] if match else rest[:1]
         self.end = self.start + len(self.token)
         return passed
 
@@ -121,44 +121,44 @@ class _PipelineReader:
             raise self.unexpected(f"`{token}`")
         self.advance()
 
-    def word(self, what: str) -> str:
+    def word(self, expected: str) -> str:
         if not self.token or self.token in "(){},=":
-            raise self.unexpected(what)
+            raise self.unexpected(expected)
         return self.advance()
 
     def passes(self) -> tuple[Pass, ...]:
         """One or more, separated by commas."""
-        found = [self.one()]
+        passes = [self.one()]
         while self.token == ",":
             self.advance()
-            found.append(self.one())
-        return tuple(found)
+            passes.append(self.one())
+        return tuple(passes)
 
     def one(self) -> Pass:
         """A pass, a pipeline or a fixpoint."""
         span = Span(self.source, self.start, self.end)
         name = self.word("the name of a pass")
-        given = self.options()
+        options = self.options()
         if self.token == "(":
             self.advance()
             inner = self.passes()
             self.expect(")")
             composite = Fixpoint if name == FIXPOINT else Pipeline
-            return composite(name, inner, **self.values(_maker(name, composite), given))
+            return composite(name, inner, **self.values(_maker(name, composite), options))
         try:
-            found = self.find_pass(name)
+            maker = self.find_pass(name)
         except HloError as error:
             raise (error if error.span else error.at(span)) from None
-        return found.make(**self.values(found, given))
+        return maker.make(**self.values(maker, options))
 
     def options(self) -> dict[str, tuple[str, Span]]:
         """Key to value text, with the place of the key."""
-        found: dict[str, tuple[str, Span]] = {}
+        options: dict[str, tuple[str, Span]] = {}
         if not self.passes_over("{"):
-            return found
+            return options
         word, span = self.option()
         while word:
-            if word in found:
+            if word in options:
                 raise HloError("HLO152", f"option `{word}` is given twice", span)
             self.expect("=")
             key, place, values, word = word, span, [self.word("a value")], ""
@@ -168,9 +168,9 @@ class _PipelineReader:
                     word = following
                 else:
                     values.append(following)
-            found[key] = (",".join(values), place)
+            options[key] = (",".join(values), place)
         self.expect("}")
-        return found
+        return options
 
     def option(self) -> tuple[str, Span]:
         """The name of an option, or one more value of the option before, and its place."""
@@ -184,17 +184,17 @@ class _PipelineReader:
             self.advance()
         return there
 
-    def values(self, maker: PassMaker, given: dict[str, tuple[str, Span]]) -> dict[str, Any]:
+    def values(self, maker: PassMaker, options: dict[str, tuple[str, Span]]) -> dict[str, Any]:
         """Options as the pass wants them."""
         defaults = maker.defaults
-        made: dict[str, Any] = {}
-        for key, (text, span) in given.items():
+        values: dict[str, Any] = {}
+        for key, (text, span) in options.items():
             if key not in defaults:
                 message = f"{maker.title} has no option `{key}`"
                 known = f"its options are: {', '.join(defaults)}" if defaults else "it has none"
                 raise HloError("HLO152", message, span, did_you_mean(key, defaults) or (known,))
-            made[key.replace("-", "_")] = _value(text, defaults[key], span)
-        return made
+            values[key.replace("-", "_")] = _value(text, defaults[key], span)
+        return values
 
 
 def option_defaults(pass_class: type[Any]) -> dict[str, Any]:
@@ -235,8 +235,8 @@ def pipeline_text(pass_: Pass) -> str:
 
 def _text(pass_: Any) -> str:
     defaults = option_defaults(cast("type[Any]", type(pass_)))
-    given = {key: getattr(pass_, key.replace("-", "_")) for key in defaults}
-    shown = [f"{k}={spelled(v)}" for k, v in given.items() if v != defaults[k]]
+    options = {key: getattr(pass_, key.replace("-", "_")) for key in defaults}
+    shown = [f"{k}={spelled(v)}" for k, v in options.items() if v != defaults[k]]
     text = pass_.name + ("{" + ",".join(shown) + "}" if shown else "")
     if isinstance(pass_, Pipeline | Fixpoint):
         text += "(" + ",".join(map(_text, pass_.passes)) + ")"

@@ -11,7 +11,7 @@ def settings(backend_config: str) -> dict[str, Any] | None:
     if not backend_config:
         return {}
     try:
-        found = json.loads(backend_config)
+        config = json.loads(backend_config)
     except ValueError:
         return None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+    return cast("dict[str, Any]", config) if isinstance(config, dict) else None

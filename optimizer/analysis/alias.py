@@ -127,7 +127,7 @@ def _updated_by(computation: Computation) -> tuple[InPlace, ...]:
     that is one element and all that is stored, what it is computed from.
     """
     using = users(computation)
-    found: list[InPlace] = []
+    pairs: list[InPlace] = []
     for leaf, root in enumerate(_roots(computation)):
         if root.opcode != "dynamic-update-slice":
             continue
@@ -138,9 +138,9 @@ def _updated_by(computation: Computation) -> tuple[InPlace, ...]:
             continue
         if all(_reads_only_what(root, user, using) for user in using[array]):
             attrs = a.ParameterNumber.of(array)
-            found.append(InPlace(attrs.number, 0, leaf))
-    updated = [pair.operand for pair in found]
-    return tuple(pair for pair in found if updated.count(pair.operand) == 1)
+            pairs.append(InPlace(attrs.number, 0, leaf))
+    updated = [pair.operand for pair in pairs]
+    return tuple(pair for pair in pairs if updated.count(pair.operand) == 1)
 
 
 def _reads_only_what(

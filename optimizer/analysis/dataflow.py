@@ -152,12 +152,12 @@ class Dataflow:
     @cached_property
     def next_states(self) -> dict[Instruction, list[tuple[int, Join]]]:
         """The joins in which an instruction's result is a loop's next state, numbered."""
-        found: dict[Instruction, list[tuple[int, Join]]] = {}
+        states: dict[Instruction, list[tuple[int, Join]]] = {}
         for numbered in enumerate(self.joins):
             source, target, *_ = numbered[1]
             if target.kind == "state" and isinstance(source, Value):
-                found.setdefault(source.instruction, []).append(numbered)
-        return found
+                states.setdefault(source.instruction, []).append(numbered)
+        return states
 
     def read_by(self, instr: Instruction) -> tuple[Value, ...]:
         """The values that an instruction which is computed anew reads wherever it is used."""
@@ -166,15 +166,15 @@ class Dataflow:
 
     # ------------------------------------------------------------------ values
 
-    def _value(self, instr: Instruction, leaf: int, shape: Shape, kind: Kind, made: int) -> Value:
-        value = Value(instr, leaf, shape, kind, made)
+    def _value(self, instr: Instruction, leaf: int, shape: Shape, kind: Kind, time: int) -> Value:
+        value = Value(instr, leaf, shape, kind, time)
         self.values.append(value)
         return value
 
-    def _values(self, instr: Instruction, kind: Kind, made: int) -> tuple[Leaf, ...]:
+    def _values(self, instr: Instruction, kind: Kind, time: int) -> tuple[Leaf, ...]:
         """A value for each array of an instruction's shape."""
         return tuple(
-            self._value(instr, n, shape, kind, made) if shape.is_array else None
+            self._value(instr, n, shape, kind, time) if shape.is_array else None
             for n, (_, shape) in enumerate(instr.shape.leaves())
         )
 
@@ -183,8 +183,8 @@ class Dataflow:
 
     def _entry(self, entry: Computation) -> None:
         first, last = self.timeline.first[entry], self.timeline.last[entry]
-        given = [self._values(p, "parameter", first) for p in entry.parameters]
-        results = unnested(self._computation(entry, given))
+        arguments = [self._values(p, "parameter", first) for p in entry.parameters]
+        results = unnested(self._computation(entry, arguments))
         self.outputs = tuple(
             self._value(entry.root, n, shape, "output", last + 1) if shape.is_array else None
             for n, (_, shape) in enumerate(entry.root.shape.leaves())
@@ -205,9 +205,9 @@ class Dataflow:
                 self._read([source], moment, home)
                 self.joins.append(Join(source, target, at, n))
 
-    def _computation(self, computation: Computation, given: Sequence[tuple[Leaf, ...]]) -> Nested:
+    def _computation(self, computation: Computation, inputs: Sequence[tuple[Leaf, ...]]) -> Nested:
         """Go through a computation; gives the values of its root."""
-        self.at.update(zip(computation.parameters, given, strict=True))
+        self.at.update(zip(computation.parameters, inputs, strict=True))
         for instr in computation.instructions:
             if instr.opcode != "parameter":
                 shown = self._shown(instr, computation)
@@ -273,18 +273,18 @@ class Dataflow:
     def _conditional(self, instr: Instruction, home: Computation) -> Nested:
         timeline = self.timeline
         self._read(self.at[instr.operands[0]], timeline.entry[instr], home)
-        found: list[tuple[Leaf, ...]] = []
+        results: list[tuple[Leaf, ...]] = []
         for callee, operand in zip(instr.called, instr.operands[1:], strict=True):
-            found.append((yield self._computation(callee, [self.at[operand]])))
+            results.append((yield self._computation(callee, [self.at[operand]])))
         choices = list(self._values(instr, "choice", timeline.time[instr]))
         shown = list(choices)
-        for n, leaves in enumerate(zip(*found, strict=True)):
+        for n, leaves in enumerate(zip(*results, strict=True)):
             value = choices[n]
             # Where all branches leave the same value, there is nothing to choose.
             if isinstance(value, Value) and len(set(map(self._find, leaves))) == 1:
                 self._same[value] = leaves[0]
                 choices[n], shown[n] = None, leaves[0]
-        for callee, leaves in zip(instr.called, found, strict=True):
+        for callee, leaves in zip(instr.called, results, strict=True):
             self._join(leaves, choices, callee, timeline.last[callee], callee)
         return tuple(shown)
 
@@ -315,8 +315,8 @@ class Dataflow:
         operand = self.at[instr.operands[0]]
         now = self.timeline.time[instr]
         self._read(operand, now, home)
-        made = self._values(instr, "result", now)
-        return (*made[: len(operand)], *operand, *made[2 * len(operand) :])
+        values = self._values(instr, "result", now)
+        return (*values[: len(operand)], *operand, *values[2 * len(operand) :])
 
     def _copy_done(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
         self._read(self.at[instr.operands[0]], self.timeline.time[instr], home)
@@ -328,12 +328,12 @@ class Dataflow:
         now = self.timeline.time[instr]
         self._read(operands, now, home)
         before = operands_shown(instr)
-        made = (
+        values = (
             self._value(instr, n, shape, "result", now) if shape.is_array else None
             for n, (_, shape) in enumerate(instr.shape.leaves())
             if n >= before
         )
-        return (*operands[:before], *made)
+        return (*operands[:before], *values)
 
     def _collective_done(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
         """The results of the start, whose operands are read until now."""
@@ -346,20 +346,20 @@ class Dataflow:
 
     def _find(self, leaf: Leaf) -> Leaf:
         """The value that another one turned out to be."""
-        found = leaf
-        while isinstance(found, Value) and found in self._same:
-            found = self._same[found]
+        root = leaf
+        while isinstance(root, Value) and root in self._same:
+            root = self._same[root]
         # The next time, the way is short.
         while isinstance(leaf, Value) and leaf in self._same:
-            self._same[leaf], leaf = found, self._same[leaf]
-        return found
+            self._same[leaf], leaf = root, self._same[leaf]
+        return root
 
     def _settled(self, leaf: Leaf) -> Leaf:
         """A leaf that shows no value's second name."""
         if not isinstance(leaf, Several):
             return self._find(leaf)
-        found = dict.fromkeys(map(self._find, leaf))
-        return Several(value for value in found if isinstance(value, Value))
+        values = dict.fromkeys(map(self._find, leaf))
+        return Several(value for value in values if isinstance(value, Value))
 
     def _settle(self) -> None:
         """Let everything show values that are no other's second name."""

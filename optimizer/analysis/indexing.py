@@ -199,24 +199,24 @@ class Sum:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the counters, each as often as it occurs in the text."""
-        found: list[str] = []
+        names: list[str] = []
         for atom, _ in self.terms:
             if isinstance(atom, Counter):
-                found.append(atom.name)
+                names.append(atom.name)
             else:
-                found += atom.dividend.names
-        return tuple(found)
+                names += atom.dividend.names
+        return tuple(names)
 
     @cached_property
     def factors(self) -> tuple[tuple[str, int], ...]:
         """The counters with their factors, those in dividends too."""
-        found: list[tuple[str, int]] = []
+        factors: list[tuple[str, int]] = []
         for atom, factor in self.terms:
             if isinstance(atom, Counter):
-                found.append((atom.name, factor))
+                factors.append((atom.name, factor))
             else:
-                found += atom.dividend.factors
-        return tuple(found)
+                factors += atom.dividend.factors
+        return tuple(factors)
 
     @cached_property
     def text(self) -> str:
@@ -247,9 +247,9 @@ def _joined(total: Sum) -> Sum:
                 return Sum(total.constant, tuple(factors.items())) + atom.dividend * factor
         finer = _finer(atom)
         if finer and dict(total.terms).get(finer, 0) * finer.divisor == factor:
-            kept = tuple((a, f) for a, f in total.terms if a not in (atom, finer))
+            terms = tuple((a, f) for a, f in total.terms if a not in (atom, finer))
             joined = finer.dividend % (atom.divisor * finer.divisor)
-            return Sum(total.constant, kept) + joined * (factor // finer.divisor)
+            return Sum(total.constant, terms) + joined * (factor // finer.divisor)
     return total
 
 
@@ -287,12 +287,12 @@ def unknown(name: str, low: int, high: int) -> Sum:
 
 def strides(dims: Sequence[int]) -> tuple[int, ...]:
     """The strides of a row-major array, in elements."""
-    found: list[int] = []
+    steps: list[int] = []
     step = 1
     for size in reversed(dims):
-        found.append(step)
+        steps.append(step)
         step *= size
-    return tuple(reversed(found))
+    return tuple(reversed(steps))
 
 
 def linear(index: Index, dims: Sequence[int]) -> Sum:
@@ -309,11 +309,11 @@ def delinear(number: Sum, dims: Sequence[int]) -> Index:
     """The index of an element from its row-major number."""
     if 0 in dims:
         return (Sum(0),) * len(dims)  # there is no element
-    found: list[Sum] = []
+    parts: list[Sum] = []
     for i, stride in enumerate(strides(dims)):
         part = number // stride if stride > 1 else number
-        found.append(part % dims[i] if i else part)
-    return tuple(part if size != 1 else Sum(0) for part, size in zip(found, dims, strict=True))
+        parts.append(part % dims[i] if i else part)
+    return tuple(part if size != 1 else Sum(0) for part, size in zip(parts, dims, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,14 +374,14 @@ def bounded(index: Index, known: Iterable[Within]) -> Index:
 
 
 def _bounded(part: Sum, bounds: Mapping[str, Counter]) -> Sum:
-    found = Sum(part.constant)
+    total = Sum(part.constant)
     for atom, factor in part.terms:
         if isinstance(atom, Counter):
             here = bounds.get(atom.name, atom)
-            made = unknown(here.name, here.low, here.high)
+            result = unknown(here.name, here.low, here.high)
         else:
             inside = _bounded(atom.dividend, bounds)
             divided = isinstance(atom, Quotient)
-            made = inside // atom.divisor if divided else inside % atom.divisor
-        found = found + made * factor
-    return found
+            result = inside // atom.divisor if divided else inside % atom.divisor
+        total = total + result * factor
+    return total

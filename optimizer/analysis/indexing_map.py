@@ -72,12 +72,12 @@ def reshaped(instr: Instruction, index: Index) -> Index:
     dims, into = instr.shape.dims, instr.operands[0].shape.dims
     if len(index) != len(dims) or 0 in dims:
         return delinear(linear(index, dims), into)
-    found = [Sum(0)] * len(into)
+    parts = [Sum(0)] * len(into)
     for old, new in groups_of_many(into, dims):
         number = linear(tuple([index[d] for d in new]), [dims[d] for d in new])
         for d, part in zip(old, delinear(number, [into[d] for d in old]), strict=True):
-            found[d] = part
-    return tuple(found)
+            parts[d] = part
+    return tuple(parts)
 
 
 def reversed_index(instr: Instruction, index: Index) -> Index:
@@ -114,7 +114,7 @@ def padded(instr: Instruction, index: Index) -> list[Copied]:
 def concatenated(instr: Instruction, index: Index) -> list[Copied]:
     """The element of the operand whose range along the dimension holds the index."""
     (d,) = a.Dimensions.of(instr).dimensions
-    found: list[Copied] = []
+    copies: list[Copied] = []
     start = 0
     for operand in instr.operands:
         end = start + operand.shape.dims[d]
@@ -123,9 +123,9 @@ def concatenated(instr: Instruction, index: Index) -> list[Copied]:
             inside = (*here[:d], here[d] + -start, *here[d + 1 :])
             # The index is not in an earlier operand, so only the end is a condition.
             condition = Within(index[d], min(start, index[d].low), end)
-            found.append(Copied(operand, inside, (condition,)))
+            copies.append(Copied(operand, inside, (condition,)))
         start = end
-    return found
+    return copies
 
 
 _UNCONDITIONAL: dict[str, Callable[[Instruction, Index], Index]] = {

@@ -25,14 +25,14 @@ def runs(module: Module) -> dict[Computation, int]:
     ----------
     XLA, `known_trip_count` of `WhileLoopBackendConfig` in `xla/xla_data.proto`.
     """
-    found = {module.entry: 1}
+    counts = {module.entry: 1}
     for computation in reversed(called_first(module.entry)):
-        times = found.setdefault(computation, 1)
+        times = counts.setdefault(computation, 1)
         for instr in computation.instructions if computation.callees else ():
-            each = times * trips(instr) if instr.opcode == "while" else times
+            count = times * trips(instr) if instr.opcode == "while" else times
             for callee in dict.fromkeys(instr.called):
-                found[callee] = found.get(callee, 0) + each
-    return found
+                counts[callee] = counts.get(callee, 0) + count
+    return counts
 
 
 def trips(loop: Instruction) -> int:
@@ -63,6 +63,6 @@ def operations(module: Module) -> dict[Instruction, int]:
             if instr.opcode not in SEQUENTIAL:
                 spent = cost(instr)
                 stored = sum(s.size for _, s in instr.shape.leaves() if s.is_array)
-                each = spent.flops + spent.transcendentals + stored * (spent.bytes_written > 0)
-                counts[instr] = times * each
+                work = spent.flops + spent.transcendentals + stored * (spent.bytes_written > 0)
+                counts[instr] = times * work
     return counts

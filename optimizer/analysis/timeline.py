@@ -124,8 +124,8 @@ class Timeline:
                 self.entry[instr] = self._tick()
                 for callee in instr.called:
                     if callee in self.site:
-                        told = f"%{callee.name} is run by %{instr.name} and by"
-                        message = f"{told} %{self.site[callee].name}"
+                        text = f"%{callee.name} is run by %{instr.name} and by"
+                        message = f"{text} %{self.site[callee].name}"
                         notes = [f"run the pass flatten-call-graph first; {_MANY}"]
                         raise HloError("HLO170", message, instr.span, notes)
                     self.site[callee] = instr

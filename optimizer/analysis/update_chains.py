@@ -66,9 +66,9 @@ class _Chain:
         # Updates that come one after the other are often near each other: few blocks are searched.
         for block in reversed(_touching(self.bounds[: -(-count // _BLOCK)], starts, ends)):
             start = block * _BLOCK
-            found = _touching(self.places[start : min(start + _BLOCK, count)], starts, ends)
-            if found:
-                return start + found[-1]
+            touching = _touching(self.places[start : min(start + _BLOCK, count)], starts, ends)
+            if touching:
+                return start + touching[-1]
         return -1
 
 
@@ -95,9 +95,9 @@ class UpdateChains:
         at = self._find(array)
         while at is not None:
             chain, number = at
-            found = chain.last_touching(number + 1, starts, ends)
-            if found >= 0:
-                return chain.updates[found]
+            last = chain.last_touching(number + 1, starts, ends)
+            if last >= 0:
+                return chain.updates[last]
             array, at = chain.updates[0].operands[0], chain.before
         return array
 

@@ -69,8 +69,8 @@ class BatchingPass:
             raise HloError("HLO152", "the number of examples is not given", notes=notes)
         entry = prepared(module).entry
         dims = self.dims_of(entry)
-        made = self.made(entry, dims)
-        layout = ComputationLayout(tuple(p.shape for p in made.parameters), made.root.shape)
+        many = self.made(entry, dims)
+        layout = ComputationLayout(tuple(p.shape for p in many.parameters), many.root.shape)
         header = replace(
             module.header,
             entry_computation_layout=layout,
@@ -78,30 +78,30 @@ class BatchingPass:
             buffer_donor=(),
             is_scheduled=False,
         )
-        whole = build_module(uniquely_named(made), module.name, header)
+        whole = build_module(uniquely_named(many), module.name, header)
         whole = replace(whole, stack_frames=module.stack_frames)
         return whole if log.allow("batch", module.entry.root, whole.entry.root) else module
 
     def dims_of(self, entry: Computation) -> list[int | None]:
         """The dimension of each parameter that holds the examples; None for a shared one."""
         count = len(entry.parameters)
-        given = self.dimensions or (0,) * count
-        if len(given) != count:
-            message = f"{counted(len(given), 'dimension')} for {counted(count, 'parameter')}"
+        dimensions = self.dimensions or (0,) * count
+        if len(dimensions) != count:
+            message = f"{counted(len(dimensions), 'dimension')} for {counted(count, 'parameter')}"
             notes = ["`-` is for a parameter that all examples share"]
             raise HloError("HLO152", message, entry.span, notes)
-        return [self.dim_of(*pair) for pair in zip(entry.parameters, given, strict=True)]
+        return [self.dim_of(*pair) for pair in zip(entry.parameters, dimensions, strict=True)]
 
     def dim_of(self, parameter: Instruction, dim: int | None) -> int | None:
         """The number of a parameter's dimension for examples, counted from the front."""
         if dim is None:
             return None
-        found = {dim if dim >= 0 else dim + s.rank + 1 for s in leaf_shapes(parameter.shape)}
+        dims = {dim if dim >= 0 else dim + s.rank + 1 for s in leaf_shapes(parameter.shape)}
         most = min((s.rank for s in leaf_shapes(parameter.shape)), default=0)
-        if any(not 0 <= d <= most for d in found) or len(found) > 1:
+        if any(not 0 <= d <= most for d in dims) or len(dims) > 1:
             message = f"there is no dimension {dim} for examples of {parameter.shape}"
             raise HloError("HLO152", f"%{parameter.name}: {message}", parameter.span)
-        return next(iter(found), None)
+        return next(iter(dims), None)
 
     def made(self, entry: Computation, dims: list[int | None]) -> Computation:
         """The entry of the batched module."""
@@ -111,10 +111,10 @@ class BatchingPass:
             for shape in leaf_shapes(p.shape)
         ]
         batched = BatchedModule(entry, flags, Batch(self.size))
-        given = [self.argument(*pair) for pair in zip(entry.parameters, dims, strict=True)]
-        parameters = [parameter for parameter, _ in given]
+        arguments = [self.argument(*pair) for pair in zip(entry.parameters, dims, strict=True)]
+        parameters = [parameter for parameter, _ in arguments]
         batched.acting = []
-        root = batched.run(entry, [example for _, example in given], batched.of_entry())
+        root = batched.run(entry, [example for _, example in arguments], batched.of_entry())
         wanted = [shape.is_array for shape in leaf_shapes(entry.root.shape)]
         result = together(entry.root.shape, batched.leaves(root, wanted))
         return computation(entry.name, parameters, result, batched.acting)

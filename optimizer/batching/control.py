@@ -110,17 +110,17 @@ class BatchedModule:
         """The batched leaves of each computation's parameter, in all of its calls."""
         asked: dict[Computation, dict[Sets, None]] = {}
         for computation in reversed(called_first(self.entry)):
-            given = [self.of_entry()] if computation is self.entry else []
-            given += [[sets] for sets in asked.get(computation, ())]
-            for each in given:
-                found = self.dependence.within(computation, each)
+            requests = [self.of_entry()] if computation is self.entry else []
+            requests += [[sets] for sets in asked.get(computation, ())]
+            for request in requests:
+                dependences = self.dependence.within(computation, request)
                 for instr in computation.instructions:
                     if instr.opcode == "while":
                         for called in instr.called:
-                            asked.setdefault(called, {})[marks(found[instr])] = None
+                            asked.setdefault(called, {})[marks(dependences[instr])] = None
                     if instr.opcode == "conditional":
                         for branch, operand in zip(instr.called, instr.operands[1:], strict=True):
-                            asked.setdefault(branch, {})[marks(found[operand])] = None
+                            asked.setdefault(branch, {})[marks(dependences[operand])] = None
         return asked
 
     def _body(self, computation: Computation, sets: Sets) -> BatchedBody:
@@ -136,32 +136,32 @@ class BatchedModule:
         return BatchedBody(computation.name, leaves, root, self.acting)
 
     def run(
-        self, computation: Computation, arguments: Sequence[BatchedValue], given: Sequence[Sets]
+        self, computation: Computation, arguments: Sequence[BatchedValue], sets: Sequence[Sets]
     ) -> BatchedValue:
         """The batched root of a computation."""
-        found = self.dependence.within(computation, given)
-        made = dict(zip(computation.parameters, arguments, strict=True))
+        dependences = self.dependence.within(computation, sets)
+        values = dict(zip(computation.parameters, arguments, strict=True))
         for start in computation.instructions:
-            pending = [] if start in made else [start]
+            pending = [] if start in values else [start]
             while pending:
                 instr = pending.pop()
-                if instr in made:
+                if instr in values:
                     continue
-                other = self.other(instr, made)
+                other = self.other(instr, values)
                 if other is None:
-                    made[instr] = self.of(instr, [made[o] for o in instr.operands], found)
-                elif other in made:
-                    made[instr] = made[other]
+                    values[instr] = self.of(instr, [values[o] for o in instr.operands], dependences)
+                elif other in values:
+                    values[instr] = values[other]
                 else:
-                    pending += [instr, *reversed(new_below(other, made))]
-        return made[computation.root]
+                    pending += [instr, *reversed(new_below(other, values))]
+        return values[computation.root]
 
     def other(
-        self, instr: Instruction, made: dict[Instruction, BatchedValue]
+        self, instr: Instruction, values: dict[Instruction, BatchedValue]
     ) -> Instruction | None:
         """The form of a batched instruction by opcodes that have rules; None if it has a rule."""
         unfold = WRITTEN_AS_OTHERS.get(instr.opcode)
-        if unfold is None or not any(any(made[o].flags) for o in instr.operands):
+        if unfold is None or not any(any(values[o].flags) for o in instr.operands):
             return None
         if instr not in self.forms:
             self.forms[instr] = unfold(instr)
@@ -171,20 +171,20 @@ class BatchedModule:
         self,
         instr: Instruction,
         operands: Sequence[BatchedValue],
-        found: dict[Instruction, Sets],
+        dependences: dict[Instruction, Sets],
     ) -> BatchedValue:
         """The batched form of an instruction."""
         values, flags = [e.value for e in operands], [e.flags for e in operands]
         if instr.opcode == "tuple":
-            return BatchedValue(make("tuple", *values), tuple(f for each in flags for f in each))
+            return BatchedValue(make("tuple", *values), tuple(f for flag in flags for f in flag))
         if isinstance(instr.attrs, a.GetTupleElement):
             first, count = leaf_range(instr)
             value = element(values[0], instr.attrs.index)
             return BatchedValue(value, flags[0][first : first + count])
-        if instr in found and instr.opcode in ("while", "conditional"):
-            wanted = tuple(map(bool, found[instr]))
+        if instr in dependences and instr.opcode in ("while", "conditional"):
+            wanted = tuple(map(bool, dependences[instr]))
             rule = self.loop if instr.opcode == "while" else self.branches
-            return rule(instr, operands, wanted, found)
+            return rule(instr, operands, wanted, dependences)
         if not any(map(any, flags)) or instr.opcode in FORWARDING:
             value = copied(instr, values)
             if instr.opcode in FORWARDING:
@@ -219,10 +219,10 @@ class BatchedModule:
         instr: Instruction,
         operands: Sequence[BatchedValue],
         wanted: Flags,
-        found: dict[Instruction, Sets],
+        dependences: dict[Instruction, Sets],
     ) -> BatchedValue:
         """A loop for all examples, until the last one ends."""
-        sets = marks(found[instr])
+        sets = marks(dependences[instr])
         goes_on, body = (self.bodies[called, sets] for called in instr.called)
         (more,), ((differs,)) = leaves_of(goes_on.root.value), goes_on.root.flags
         results = self.leaves(body.root, wanted)
@@ -233,40 +233,40 @@ class BatchedModule:
             triples = zip(results, body.leaves, wanted, strict=True)
             results = [chosen(own, new, old) if w else new for new, old, w in triples]
             more = any_of(more)
-        made = loop(
+        state = loop(
             instr,
             self.leaves(operands[0], wanted),
             single(goes_on.name, goes_on.leaves, more),
             assembled(body.name, body.leaves, results, acting=body.acting),
         )
-        return BatchedValue(together(instr.shape, elements(made)), wanted)
+        return BatchedValue(together(instr.shape, elements(state)), wanted)
 
     def branches(
         self,
         instr: Instruction,
         operands: Sequence[BatchedValue],
         wanted: Flags,
-        found: dict[Instruction, Sets],
+        dependences: dict[Instruction, Sets],
     ) -> BatchedValue:
         """A conditional on batched values; where examples decide for themselves, all branches."""
         which, *arguments = operands
         pairs = zip(instr.called, instr.operands[1:], strict=True)
-        sets = [marks(found[operand]) for operand in instr.operands[1:]]
-        bodies = [self.bodies[branch, marks(found[operand])] for branch, operand in pairs]
-        given = [self.leaves(*pair) for pair in zip(arguments, sets, strict=True)]
+        sets = [marks(dependences[operand]) for operand in instr.operands[1:]]
+        bodies = [self.bodies[branch, marks(dependences[operand])] for branch, operand in pairs]
+        leaves_of_branches = [self.leaves(*pair) for pair in zip(arguments, sets, strict=True)]
         if not which.flags[0]:
             called = [
                 assembled(b.name, b.leaves, self.leaves(b.root, wanted), acting=b.acting)
                 for b in bodies
             ]
-            packed = [make("tuple", *leaves) for leaves in given]
-            made = conditional(instr, which.value, packed, called)
-            return BatchedValue(together(instr.shape, elements(made)), wanted)
+            packed = [make("tuple", *leaves) for leaves in leaves_of_branches]
+            result = conditional(instr, which.value, packed, called)
+            return BatchedValue(together(instr.shape, elements(result)), wanted)
         if any(b.acting for b in bodies):
             raise refusal(instr, "it has effects, and examples take different branches")
         results = [
             copies(self.leaves(b.root, wanted), dict(zip(b.leaves, leaves, strict=True)))
-            for b, leaves in zip(bodies, given, strict=True)
+            for b, leaves in zip(bodies, leaves_of_branches, strict=True)
         ]
         *others, last = results
         index = which.value

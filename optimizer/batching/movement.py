@@ -31,17 +31,17 @@ def elementwise(
 ) -> Instruction:
     """The same on one dimension more; a scalar beside arrays stays one, if all share it."""
     dims = (batch.size, *instr.shape.dims)
-    made: list[Instruction] = []
+    results: list[Instruction] = []
     for old, new, (flag,) in zip(instr.operands, operands, flags, strict=True):
         is_scalar = not old.shape.dims and bool(instr.shape.dims)
         if is_scalar:
             # A pred that chooses between arrays, or a bound of all elements.
-            made.append(spread(new, dims, (0,)) if flag else new)
+            results.append(spread(new, dims, (0,)) if flag else new)
         else:
-            made.append(batch.spread(new, flag))
+            results.append(batch.spread(new, flag))
     if isinstance(instr.attrs, a.Map):
-        return remade(batch, instr, made, dimensions=tuple(range(len(dims))))
-    return remade(batch, instr, made)
+        return remade(batch, instr, results, dimensions=tuple(range(len(dims))))
+    return remade(batch, instr, results)
 
 
 @batches("bitcast-convert", "reshape", "cholesky", "fft")
@@ -176,8 +176,8 @@ def dynamic_slice(
     (x, *starts), sizes = operands, a.DynamicSlice.of(instr).dynamic_slice_sizes
     if not any(flag for (flag,) in flags[1:]):
         zero = number(0, starts[0].shape.element_type) if starts else number(0)
-        made = (x, zero, *starts)
-        return remade(batch, instr, made, dynamic_slice_sizes=(batch.size, *sizes))
+        arguments = (x, zero, *starts)
+        return remade(batch, instr, arguments, dynamic_slice_sizes=(batch.size, *sizes))
     rank, is_batched = len(sizes), flags[0][0]
     return make(
         "gather",

@@ -38,7 +38,7 @@ def one_by_one(
     shapes = leaf_shapes(instr.shape)
     if not all(shape.is_array for shape in shapes):
         raise refusal(instr, "its result is no array")
-    given = [leaf for operand in operands for leaf in leaves_of(operand)]
+    inputs = [leaf for operand in operands for leaf in leaves_of(operand)]
     which = [flag for each in flags for flag in each]
     results = [zeros(batch.shape(shape)) for shape in shapes]
 
@@ -48,7 +48,7 @@ def one_by_one(
         own = [
             together(o.shape, [next(rest) for _ in leaf_shapes(o.shape)]) for o in instr.operands
         ]
-        made = instr.with_(operands=tuple(own), control_predecessors=())
+        single = instr.with_(operands=tuple(own), control_predecessors=())
         written = [
             make(
                 "dynamic-update-slice",
@@ -56,13 +56,13 @@ def one_by_one(
                 to_dims(x, (1, *x.shape.dims)),
                 *starts(k, x.shape.rank),
             )
-            for rows, x in zip(state[len(given) :], leaves_of(made), strict=True)
+            for rows, x in zip(state[len(inputs) :], leaves_of(single), strict=True)
         ]
-        return [*state[: len(given)], *written]
+        return [*state[: len(inputs)], *written]
 
     site = ExpansionSite(instr, NameSupply())
-    end = site.repeat(batch.size, [*given, *results], step)
-    return together(batch.shape(instr.shape), end[len(given) :])
+    end = site.repeat(batch.size, [*inputs, *results], step)
+    return together(batch.shape(instr.shape), end[len(inputs) :])
 
 
 def row(x: Instruction, k: Instruction) -> Instruction:

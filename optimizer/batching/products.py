@@ -56,8 +56,8 @@ def dot(
     at = first if left else first + free
     dims = list(instr.shape.dims)
     dims.insert(at, batch.size)
-    made = remade(batch, instr, operands, **changes)
-    return to_front(made.with_(shape=made.shape.with_dims(tuple(dims))), at)
+    product = remade(batch, instr, operands, **changes)
+    return to_front(product.with_(shape=product.shape.with_dims(tuple(dims))), at)
 
 
 def to_front(x: Instruction, at: int) -> Instruction:
@@ -84,19 +84,19 @@ def convolution(
         images = axis_into(0, dims.input_batch if by_batch else dims.input_feature, images)
         kernel = axis_into(0, outputs, kernel)
         name = "batch_group_count" if by_batch else "feature_group_count"
-        made = joined(instr, images, kernel, dims.output_feature, n, {name: n * groups})
-        return to_front(split_axis(dims.output_feature, n, made), dims.output_feature)
+        convolved = joined(instr, images, kernel, dims.output_feature, n, {name: n * groups})
+        return to_front(split_axis(dims.output_feature, n, convolved), dims.output_feature)
     if of_images:
         # Groups of the batch stay outermost.
         images = inside(images, dims.input_batch, attrs.batch_group_count)
-        made = joined(instr, images, kernel, dims.output_batch, n, {})
-        return to_front(split_axis(dims.output_batch, n, made), dims.output_batch)
+        convolved = joined(instr, images, kernel, dims.output_batch, n, {})
+        return to_front(split_axis(dims.output_batch, n, convolved), dims.output_batch)
     kernel = inside(kernel, outputs, groups)
     at = dims.output_feature
-    made = split_axis(at, groups, joined(instr, images, kernel, at, n, {}))
-    made = to_front(split_axis(at + 1, n, made), at + 1)
+    convolved = split_axis(at, groups, joined(instr, images, kernel, at, n, {}))
+    convolved = to_front(split_axis(at + 1, n, convolved), at + 1)
     shape = (n, *instr.shape.dims)
-    return make("reshape", made, shape=made.shape.with_dims(shape))
+    return make("reshape", convolved, shape=convolved.shape.with_dims(shape))
 
 
 def inside(x: Instruction, axis: int, groups: int) -> Instruction:
@@ -178,9 +178,9 @@ def with_initials(
     identity = identity_of(body, kind) if count == 1 else None
     if identity is None or not is_elementwise(body):
         return one_by_one(batch, instr, operands, flags)
-    made = remade(batch, instr, (*arrays, number(identity, kind)), **changes)
-    first = spread(operands[1], made.shape.dims, (0,))
-    return applied(body, [first, made])[0]
+    reduced = remade(batch, instr, (*arrays, number(identity, kind)), **changes)
+    first = spread(operands[1], reduced.shape.dims, (0,))
+    return applied(body, [first, reduced])[0]
 
 
 @batches("select-and-scatter")

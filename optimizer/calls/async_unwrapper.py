@@ -48,8 +48,8 @@ class AsyncUnwrapper:
                 chain = chain_to(done) if done.opcode == "async-done" else []
                 if not chain or not _can_be_called(chain, done):
                     continue
-                made = call(chain, done)
-                new = made.with_(name=names.unique(done.name), annotations=done.annotations)
+                called = call(chain, done)
+                new = called.with_(name=names.unique(done.name), annotations=done.annotations)
                 if log.rewrite("unwrap", done, new):
                     plan[done] = new
                     ends |= dict.fromkeys([*chain, done], done)

@@ -60,7 +60,7 @@ class CallInliner:
 
     def _inlined(self, module: Module, log: Log, *, single: bool) -> Module:
         names = names_of(module)
-        sites = {c.name: len(found) for c, found in callers(module).items()}
+        sites = {c.name: len(calling) for c, calling in callers(module).items()}
 
         def inlines(instr: Instruction, thread: str) -> bool:
             if instr.opcode != "call" or CompositeCall.of(instr).is_composite:
@@ -73,12 +73,12 @@ class CallInliner:
             needed = reachable(body)
             return all(i in needed or not has_effect(i) for i in body.instructions)
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             for instr in computation.instructions:
                 if not inlines(instr, computation.execution_thread):
                     continue
                 before, path = instr.control_predecessors, op_name(instr)
                 new = copied_body(instr.called[0], instr.operands, names, before, path)
-                found.add("inline", instr, *new, mixed=True)
+                rewrites.add("inline", instr, *new, mixed=True)
 
         return rewrite_sites(module, log, visit)

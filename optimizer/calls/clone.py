@@ -58,8 +58,8 @@ def copied_body(
                 annotations=prefixed(notes, prefix) if prefix else notes,
             )
     root = became[computation.root]
-    given = set(computation.parameters)
-    return [*(new for old, new in became.items() if old not in given and new is not root), root]
+    inputs = set(computation.parameters)
+    return [*(new for old, new in became.items() if old not in inputs and new is not root), root]
 
 
 def own_callees(instr: Instruction, names: NameSupply) -> tuple[Computation, ...]:
@@ -98,12 +98,12 @@ def cloned(
 
 def reachable(computation: Computation) -> set[Instruction]:
     """The instructions that a computation's root needs."""
-    found = {computation.root}
+    instructions = {computation.root}
     for instr in reversed(computation.instructions):
-        if instr in found:
-            found.update(instr.operands)
-            found.update(instr.control_predecessors)
-    return found
+        if instr in instructions:
+            instructions.update(instr.operands)
+            instructions.update(instr.control_predecessors)
+    return instructions
 
 
 def uniquely_named(entry: Computation) -> Computation:
@@ -114,20 +114,20 @@ def uniquely_named(entry: Computation) -> Computation:
     supply, titles = NameSupply(), NameSupply()
     computations = called_first(entry)
     names = {(c, i): supply.unique(i.name) for c in reversed(computations) for i in c.instructions}
-    made: dict[Computation, Computation] = {}
+    copies: dict[Computation, Computation] = {}
     for computation in computations:
         order: dict[Instruction, Instruction] = {}
         for instr in computation.instructions:
             order[instr] = instr.with_(
                 name=names[computation, instr],
                 operands=tuple(order[o] for o in instr.operands),
-                called=tuple(made[c] for c in instr.called),
+                called=tuple(copies[c] for c in instr.called),
                 control_predecessors=tuple(order[p] for p in instr.control_predecessors),
             )
-        made[computation] = replace(
+        copies[computation] = replace(
             computation,
             name=titles.unique(computation.name),
             instructions=tuple(order.values()),
             root=order[computation.root],
         )
-    return made[entry]
+    return copies[entry]

@@ -31,17 +31,17 @@ class ComputationDeduplicator:
     def run(self, module: Module, log: Log) -> Module:
         """The module with each computation once."""
         identity = Identity(is_layout_sensitive=True)
-        kept: dict[int, Computation] = {}
+        computations: dict[int, Computation] = {}
 
         def first(computation: Computation) -> Computation:
-            return kept.setdefault(identity.of(computation), computation)
+            return computations.setdefault(identity.of(computation), computation)
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             for instr in computation.instructions:
                 if not instr.called or instr.opcode in SEQUENTIAL or instr.opcode == "fusion":
                     continue
                 called = tuple([first(c) for c in instr.called])
                 if called != instr.called:
-                    found.add("share", instr, instr.with_(called=called), mixed=True)
+                    rewrites.add("share", instr, instr.with_(called=called), mixed=True)
 
         return rewrite_sites(module, log, visit)

@@ -58,13 +58,13 @@ class FlattenCallGraph:
                 return instr.called
             return tuple([own(c) for c in instr.called])
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             for instr in computation.instructions:
-                if _is_shared(instr, taken) and not found.add("clone", instr, plan={}):
+                if _is_shared(instr, taken) and not rewrites.add("clone", instr, plan={}):
                     continue
                 called = callees(instr)
                 if called != instr.called:
-                    found.plan[instr] = instr.with_(called=called)
+                    rewrites.plan[instr] = instr.with_(called=called)
 
         return rewrite_sites(module, log, visit)
 

@@ -59,15 +59,15 @@ def over_arrays(instr: Instruction, names: NameSupply) -> Instruction:
         if scalar in became:
             continue
         shape = array(scalar.shape.element_type, dims)
-        made = scalar.with_(
+        elementwise = scalar.with_(
             name=names.unique(scalar.name),
             operands=tuple([became[o] for o in scalar.operands]),
             control_predecessors=(),
             annotations=instr.annotations,
         )
         if scalar.opcode == "constant":
-            spread = make("broadcast", made, shape=shape, dimensions=())
+            spread = make("broadcast", elementwise, shape=shape, dimensions=())
             became[scalar] = spread.with_(name=names.unique("broadcast"))
         else:
-            became[scalar] = made.with_(shape=shape)
+            became[scalar] = elementwise.with_(shape=shape)
     return became[body.root]

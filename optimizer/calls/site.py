@@ -50,5 +50,5 @@ class CallSite:
 
 def shared_computations(module: Module) -> set[str]:
     """The names of computations that are called more than once."""
-    found = callers(module).items()
-    return {c.name for c, calls in found if sum(i.called.count(c) for i in calls) > 1}
+    calls_of = callers(module).items()
+    return {c.name for c, calls in calls_of if sum(i.called.count(c) for i in calls) > 1}

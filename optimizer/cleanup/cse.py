@@ -107,8 +107,8 @@ def repetitions(
                 first[identity.key(other, number)] = other
         if not is_eligible(instr):
             continue
-        kept = first.setdefault(identity.key(instr, number), instr)
-        if kept is not instr and log.rewrite("equal", instr, kept):
-            plan[instr] = kept
-            number[instr] = number[kept]
+        earlier = first.setdefault(identity.key(instr, number), instr)
+        if earlier is not instr and log.rewrite("equal", instr, earlier):
+            plan[instr] = earlier
+            number[instr] = number[earlier]
     return plan

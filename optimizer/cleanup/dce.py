@@ -36,8 +36,8 @@ class Dce:
         """The module without dead instructions."""
         names = names_of(module)
         fused = any("fusion" in computation.opcodes for computation in module.computations)
-        found = callers(module) if fused else {}
-        shared = {c.name for c, calling in found.items() if len(calling) > 1}
+        calls_of = callers(module) if fused else {}
+        shared = {c.name for c, calling in calls_of.items() if len(calling) > 1}
 
         def cleaned(computation: Computation) -> Computation:
             # Users first, so that whatever is left when the fuel is gone has its operands.

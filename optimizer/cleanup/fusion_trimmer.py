@@ -47,26 +47,26 @@ def trimmed(
     attrs, (body,) = Fusion.of(instr), instr.called
     if attrs.kind == "kCustom" or attrs.output_to_operand_aliasing or instr.annotations.sharding:
         return {}
-    kept = outputs_used(instr, using)
-    needed = parameters_needed(yielding(body, kept))
-    if len(needed) == len(instr.operands) and kept is None:
+    outputs = outputs_used(instr, using)
+    needed = parameters_needed(yielding(body, outputs))
+    if len(needed) == len(instr.operands) and outputs is None:
         return {}
-    own = yielding(cloned(body, names) if body.name in shared else body, kept)
+    own = yielding(cloned(body, names) if body.name in shared else body, outputs)
     new = instr.with_(
         operands=tuple([instr.operands[n] for n in needed]),
-        shape=own.root.shape if kept else instr.shape,
+        shape=own.root.shape if outputs else instr.shape,
         called=(with_parameters(own, needed),),
     )
-    return {instr: new, **taking(new, kept or [], using or ())}
+    return {instr: new, **taking(new, outputs or [], using or ())}
 
 
-def taking(new: Instruction, kept: list[int], using: Sequence[Instruction]) -> Plan:
+def taking(new: Instruction, outputs: list[int], using: Sequence[Instruction]) -> Plan:
     """Users that take their element from a fusion of which only some outputs are left."""
     plan: Plan = {}
-    for user in using if kept else ():
-        index = kept.index(GetTupleElement.of(user).index)
+    for user in using if outputs else ():
+        index = outputs.index(GetTupleElement.of(user).index)
         taken = user.with_(operands=(new,), attrs=replace(user.attrs, index=index))
-        plan[user] = new if len(kept) == 1 else taken
+        plan[user] = new if len(outputs) == 1 else taken
     return plan
 
 
@@ -84,12 +84,12 @@ def outputs_used(instr: Instruction, using: Sequence[Instruction] | None) -> lis
     return used if len(used) < len(instr.shape.elements) else None
 
 
-def yielding(body: Computation, kept: list[int] | None) -> Computation:
+def yielding(body: Computation, numbers: list[int] | None) -> Computation:
     """A fused computation that yields only some outputs; one alone is no tuple."""
-    if kept is None:
+    if numbers is None:
         return without_dead(body)
     root = body.root
-    outputs = tuple([root.operands[i] for i in kept])
+    outputs = tuple([root.operands[i] for i in numbers])
     if len(outputs) == 1:
         return without_dead(replace(body, root=outputs[0]))
     new = root.with_(operands=outputs, shape=tuple_of(*[o.shape for o in outputs]))
@@ -102,9 +102,9 @@ def parameters_needed(body: Computation) -> list[int]:
     return [number(p) for p in body.parameters if p in used]
 
 
-def with_parameters(body: Computation, kept: Sequence[int]) -> Computation:
+def with_parameters(body: Computation, numbers: Sequence[int]) -> Computation:
     """A computation without the parameters that it does not use."""
-    renumbered = {old: new for new, old in enumerate(kept)}
+    renumbered = {old: new for new, old in enumerate(numbers)}
     plan = {
         p: p.with_(attrs=replace(p.attrs, number=renumbered[number(p)]))
         for p in body.parameters

@@ -39,9 +39,9 @@ class SortSimplifier:
         if not any("sort" in computation.opcodes for computation in module.computations):
             return module
         names = names_of(module)
-        shared = {c.name for c, found in callers(module).items() if len(found) > 1}
+        shared = {c.name for c, calling in callers(module).items() if len(calling) > 1}
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             sorts = [i for i in computation.instructions if i.opcode == "sort"]
             if not sorts:
                 return
@@ -53,7 +53,7 @@ class SortSimplifier:
                 changes = nothing_to_sort(instr, names)
                 changes = changes or unused_operands(instr, using, names, shared)
                 if changes:
-                    found.add("simplify", instr, changes[instr], plan=changes)
+                    rewrites.add("simplify", instr, changes[instr], plan=changes)
 
         return rewrite_sites(module, log, visit, finish=without_dead)
 
@@ -86,25 +86,25 @@ def unused_operands(
         return {}
     (comparator,) = instr.called
     taken = {user: GetTupleElement.of(user).index for user in using}
-    kept = sorted(set(taken.values()) | operands_compared(comparator))
-    if len(kept) == len(instr.operands):
+    used = sorted(set(taken.values()) | operands_compared(comparator))
+    if len(used) == len(instr.operands):
         return {}
     # At least one operand must stay, though a comparator may compare nothing.
-    kept = kept or [0]
-    if len(kept) == 1 and any(user.annotations.sharding for user in using):
+    used = used or [0]
+    if len(used) == 1 and any(user.annotations.sharding for user in using):
         return {}  # the array would take the place of a value whose sharding it lacks
     own = cloned(comparator, names) if comparator.name in shared else comparator
-    operands = [instr.operands[i] for i in kept]
+    operands = [instr.operands[i] for i in used]
     shapes = [operand.shape for operand in operands]
     new = instr.with_(
         operands=tuple(operands),
-        shape=shapes[0] if len(kept) == 1 else tuple_of(*shapes),
-        called=(narrow_comparator(own, kept),),
+        shape=shapes[0] if len(used) == 1 else tuple_of(*shapes),
+        called=(narrow_comparator(own, used),),
     )
     plan: Plan = {instr: new}
     for user, i in taken.items():
-        attrs = replace(user.attrs, index=kept.index(i))
-        plan[user] = new if len(kept) == 1 else user.with_(operands=(new,), attrs=attrs)
+        attrs = replace(user.attrs, index=used.index(i))
+        plan[user] = new if len(used) == 1 else user.with_(operands=(new,), attrs=attrs)
     return plan
 
 
@@ -114,13 +114,13 @@ def operands_compared(comparator: Computation) -> set[int]:
     return {number(p) // 2 for p in comparator.parameters if p in used}
 
 
-def narrow_comparator(comparator: Computation, kept: Sequence[int]) -> Computation:
+def narrow_comparator(comparator: Computation, operands: Sequence[int]) -> Computation:
     """A comparator of only some operands: parameters 2i and 2i + 1 belong to operand i."""
     plan: Plan = {}
     for parameter in comparator.parameters:
         operand, side = divmod(number(parameter), 2)
-        if operand in kept:
-            attrs = replace(parameter.attrs, number=2 * kept.index(operand) + side)
+        if operand in operands:
+            attrs = replace(parameter.attrs, number=2 * operands.index(operand) + side)
             plan[parameter] = parameter.with_(attrs=attrs)
     gone = [p for p in comparator.parameters if p not in plan]
     return rebuild(without(comparator, gone), plan)

@@ -57,7 +57,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     names, shared = names_of(module), cache(lambda: shared_computations(module))
     word = transformation.__name__.replace("_", "-")
 
-    def visit(computation: Computation, found: SiteRewrites) -> None:
+    def visit(computation: Computation, rewrites: SiteRewrites) -> None:
         if "conditional" not in computation.opcodes:
             return
         for instr, using in _free_conditionals(computation):
@@ -65,7 +65,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
             site = ConditionalSite(instr, names, shared, using, is_root)
             changes = transformation(site)
             if changes:
-                found.add(word, instr, changes[instr], plan=changes)
+                rewrites.add(word, instr, changes[instr], plan=changes)
 
     return rewrite_sites(module, log, visit, finish=without_dead)
 
@@ -73,6 +73,6 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
 @remembered
 def _free_conditionals(computation: Computation) -> list[tuple[Instruction, list[Instruction]]]:
     """The conditionals that are neither tied to others nor sharded, each with its users."""
-    found = [i for i in computation.instructions if i.opcode == "conditional"]
-    users, tied = users_of(computation, found), ordered(computation)
-    return [(i, users[i]) for i in found if i not in tied and i.annotations.sharding is None]
+    conditionals = [i for i in computation.instructions if i.opcode == "conditional"]
+    users, tied = users_of(computation, conditionals), ordered(computation)
+    return [(i, users[i]) for i in conditionals if i not in tied and i.annotations.sharding is None]

@@ -41,8 +41,8 @@ def merged_results(site: ConditionalSite) -> Plan:
     same = {i: first.setdefault(tuple([r.operands[i] for r in roots]), i) for i in sorted(used)}
     if all(i == j for i, j in same.items()):
         return {}
-    kept = sorted(set(same.values()))
-    return with_results(site, kept, {i: kept.index(j) for i, j in same.items()})
+    results = sorted(set(same.values()))
+    return with_results(site, results, {i: results.index(j) for i, j in same.items()})
 
 
 def unused_results(site: ConditionalSite) -> Plan:
@@ -59,11 +59,11 @@ def unused_results(site: ConditionalSite) -> Plan:
         return {} if instr.shape == tuple_of() else with_results(site, (), {})
     if not used or len(used) == len(instr.shape.elements):
         return {}
-    kept = sorted(used)
-    return with_results(site, kept, {i: n for n, i in enumerate(kept)})
+    results = sorted(used)
+    return with_results(site, results, {i: n for n, i in enumerate(results)})
 
 
-def with_results(site: ConditionalSite, kept: Sequence[int], where: dict[int, int]) -> Plan:
+def with_results(site: ConditionalSite, results: Sequence[int], where: dict[int, int]) -> Plan:
     """A conditional that yields a tuple of some elements, and users that take them from there.
 
     Parameters
@@ -71,7 +71,7 @@ def with_results(site: ConditionalSite, kept: Sequence[int], where: dict[int, in
     where : for each element that is used, its new index.
     """
     instr = site.instr
-    branches = [without_dead(yielding(site, branch, kept)) for branch in site.branches()]
+    branches = [without_dead(yielding(site, branch, results)) for branch in site.branches()]
     new = instr.with_(shape=branches[0].root.shape, called=tuple(branches))
     plan = {instr: new}
     for user in site.users:
@@ -82,13 +82,13 @@ def with_results(site: ConditionalSite, kept: Sequence[int], where: dict[int, in
     return plan
 
 
-def yielding(site: ConditionalSite, branch: Computation, kept: Sequence[int]) -> Computation:
+def yielding(site: ConditionalSite, branch: Computation, results: Sequence[int]) -> Computation:
     """A branch that yields only some elements of its tuple."""
     root = branch.root
     if root.opcode == "tuple":
-        elements = [root.operands[i] for i in kept]
+        elements = [root.operands[i] for i in results]
     else:
-        elements = [site.named(make("get-tuple-element", root, index=i)) for i in kept]
+        elements = [site.named(make("get-tuple-element", root, index=i)) for i in results]
     new = site.named(make("tuple", *elements))
     body = tuple(dict.fromkeys((*branch.instructions, *elements, new)))
     return replace(branch, instructions=body, root=new)
@@ -108,9 +108,9 @@ def unused_operands(site: ConditionalSite) -> Plan:
     for n, operand in enumerate(instr.operands[1:]):
         branch, narrower = branches[n], operand
         if wasted(branch):
-            kept = sorted(set(elements_taken(branch).values()))
-            branches[n] = rebuild(branch, narrow_parameter(branch, kept, {}, site.names))
-            elements = [element(site, operand, i) for i in kept]
+            numbers = sorted(set(elements_taken(branch).values()))
+            branches[n] = rebuild(branch, narrow_parameter(branch, numbers, {}, site.names))
+            elements = [element(site, operand, i) for i in numbers]
             narrower = site.named(make("tuple", *elements))
         operands.append(narrower)
     return {instr: instr.with_(operands=tuple(operands), called=tuple(branches))}

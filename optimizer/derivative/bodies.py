@@ -53,9 +53,9 @@ def body_of(computation: Computation, active: Sequence[int], control: Control) -
     tangents = {k: placeholder(leaves[k].shape) for k in active}
     whole = together(parameter.shape, leaves)
     pair = Dual(whole, tuple(tangents.get(k) for k in range(len(leaves))))
-    made: Linearized = linearized(computation, [pair], control)
-    values = leaves_of(made.root.value)
-    return LinearBody(computation.name, leaves, tangents, values, made.root.tangents, made.acting)
+    new: Linearized = linearized(computation, [pair], control)
+    values = leaves_of(new.root.value)
+    return LinearBody(computation.name, leaves, tangents, values, new.root.tangents, new.acting)
 
 
 def placeholder(shape: Shape) -> Instruction:
@@ -96,18 +96,18 @@ def assembled(
     """
     shape = tuple_of(*(plain(i.shape) if i.shape.is_array else i.shape for i in inputs))
     parameter = make("parameter", shape=shape, number=0)
-    given = elements(parameter)
-    known = dict(zip(inputs, given, strict=True))
-    known.update(places(given) if places else {})
-    *made, root = copies([*acting, make("tuple", *results)], known)
-    return computation(name, [parameter], root, made)
+    arguments = elements(parameter)
+    known = dict(zip(inputs, arguments, strict=True))
+    known.update(places(arguments) if places else {})
+    *instructions, root = copies([*acting, make("tuple", *results)], known)
+    return computation(name, [parameter], root, instructions)
 
 
 def single(name: str, inputs: Sequence[Instruction], result: Instruction) -> Computation:
     """The computation of one result, such as a condition, from a tuple."""
-    made = assembled(name, inputs, [result])
-    (root,) = made.root.operands
-    instructions = tuple(i for i in made.instructions if i is not made.root)
+    whole = assembled(name, inputs, [result])
+    (root,) = whole.root.operands
+    instructions = tuple(i for i in whole.instructions if i is not whole.root)
     return Computation(name, instructions, root)
 
 

@@ -63,10 +63,10 @@ class Branches:
             for body in branches
         ]
         arguments = [branch_argument(*pair) for pair in zip(operands[1:], branches, strict=True)]
-        made = conditional(instr, operands[0].value, arguments, called)
-        found = elements(made)
-        tangents = dict(zip(results, found[len(shapes) :], strict=True))
-        value = together(instr.shape, found[: len(shapes)])
+        chosen = conditional(instr, operands[0].value, arguments, called)
+        leaves = elements(chosen)
+        tangents = dict(zip(results, leaves[len(shapes) :], strict=True))
+        value = together(instr.shape, leaves[: len(shapes)])
         return Dual(value, tuple(tangents.get(k) for k in range(len(shapes))))
 
     def backwards(
@@ -85,21 +85,21 @@ class Branches:
         back: list[Computation] = []
         pairs = zip(operands[1:], branches, strict=True)
         tangents_of = [[operand.tangents[k] for k in body.tangents] for operand, body in pairs]
-        every = list(dict.fromkeys(t for each in tangents_of for t in each if t is not None))
+        every = list(dict.fromkeys(t for some in tangents_of for t in some if t is not None))
         for body, incoming in zip(branches, tangents_of, strict=True):
-            given = placeholders(wanted)
+            cts = placeholders(wanted)
             pairs = [
                 (change, ct)
-                for k, ct in zip(results, given, strict=True)
+                for k, ct in zip(results, cts, strict=True)
                 if (change := body.changes[k]) is not None
             ]
             inputs = list(body.tangents.values())
             own = cotangents(pairs, inputs, self.back)
-            found: dict[Instruction | None, Instruction | None] = {}
+            sums: dict[Instruction | None, Instruction | None] = {}
             for tangent, ct in zip(incoming, own, strict=True):
-                found[tangent] = added(found.get(tangent), ct)
-            made = [filled(found.get(t), t.shape) for t in every]
-            back.append(assembled(f"{body.name}.transpose", [*body.leaves, *given], made))
+                sums[tangent] = added(sums.get(tangent), ct)
+            totals = [filled(sums.get(t), t.shape) for t in every]
+            back.append(assembled(f"{body.name}.transpose", [*body.leaves, *cts], totals))
             self.places[back[-1]] = [None if t is None else every.index(t) for t in incoming]
         value = copied(instr, [pair.value for pair in operands])
         arguments = [branch_argument(*pair) for pair in zip(operands[1:], branches, strict=True)]
@@ -119,8 +119,8 @@ class Branches:
             arguments.append(make("tuple", *values, *cts))
         whole = conditional(instr, instr.operands[0], arguments, instr.called)
         # Each is handed to one of the operands that share it.
-        found: dict[int | None, Instruction] = dict(enumerate(elements(whole)))
-        handed = [[found.pop(place, None) for place in own] for own in places]
+        elements_left: dict[int | None, Instruction] = dict(enumerate(elements(whole)))
+        handed = [[elements_left.pop(place, None) for place in own] for own in places]
         pairs = zip(instr.operands[1:], handed, strict=True)
         return [(None,), *((*[None] * (len(o.operands) - len(own)), *own) for o, own in pairs)]
 

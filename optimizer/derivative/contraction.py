@@ -74,7 +74,7 @@ def dot_of_cotangent(instr: Instruction, ct: Instruction, k: int) -> Instruction
     other_free = tuple(d for d in range(other.shape.rank) if d not in taken)
     first = len(batch) + (len(free) if k == 0 else 0)
     summed = tuple(range(first, first + len(other_free)))
-    made = make(
+    product = make(
         "dot",
         ct,
         to_type(other, ct.shape.element_type),
@@ -88,7 +88,7 @@ def dot_of_cotangent(instr: Instruction, ct: Instruction, k: int) -> Instruction
     # The contracted dimensions come in the order in which the other operand has them.
     pairs = sorted(zip(other_contracted, contracted, strict=True))
     order = [*batch, *free, *(mine for _, mine in pairs)]
-    return to_type(permuted(made, inverse(order)), x.shape.element_type)
+    return to_type(permuted(product, inverse(order)), x.shape.element_type)
 
 
 @transposes("convolution")
@@ -137,11 +137,11 @@ def images_back(instr: Instruction, ct: Instruction) -> Instruction:
         *(outputs, inputs, dims.kernel_spatial),
         *(dims.input_batch, dims.input_feature, dims.input_spatial),
     )
-    made = convolved(instr, ct, kernel, window, labels, (groups, 1))
+    images_gradient = convolved(instr, ct, kernel, window, labels, (groups, 1))
     if attrs.batch_group_count > 1:
-        split = split_axis(dims.input_feature, groups, made)
-        made = axis_into(dims.input_feature, dims.input_batch, split)
-    return to_type(made, images.shape.element_type)
+        split = split_axis(dims.input_feature, groups, images_gradient)
+        images_gradient = axis_into(dims.input_feature, dims.input_batch, split)
+    return to_type(images_gradient, images.shape.element_type)
 
 
 def paddings_back(
@@ -153,13 +153,13 @@ def paddings_back(
     ----------
     spatial : the dimensions of the images along which the window moves.
     """
-    found: list[tuple[int, int]] = []
+    paddings: list[tuple[int, int]] = []
     for w, d in zip(window, spatial, strict=True):
         n = images.shape.dims[d]
         low = w.dilated_size - w.pad_low - 1
         whole = dilated(n, w.base_dilation) + w.dilated_size - 1
-        found.append((low, whole - dilated(w.positions(n), w.stride) - low))
-    return found
+        paddings.append((low, whole - dilated(w.positions(n), w.stride) - low))
+    return paddings
 
 
 def kernel_back(instr: Instruction, ct: Instruction) -> Instruction:
@@ -188,8 +188,8 @@ def kernel_back(instr: Instruction, ct: Instruction) -> Instruction:
     )
     groups = attrs.batch_group_count, attrs.feature_group_count
     images = to_type(images, ct.shape.element_type)
-    made = convolved(instr, images, ct, tuple(window), labels, groups)
-    return to_type(made, kernel.shape.element_type)
+    kernel_gradient = convolved(instr, images, ct, tuple(window), labels, groups)
+    return to_type(kernel_gradient, kernel.shape.element_type)
 
 
 def convolved(

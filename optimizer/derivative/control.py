@@ -51,27 +51,27 @@ class Transformation:
         self.dependence = Dependence(self.entry)
         asked = self._asked()
         for computation in called_first(self.entry):
-            for given in asked.get(computation, ()) if computation is not self.entry else ():
-                active = [k for k, each in enumerate(given) if each]
-                control = self.control(computation, [given])
-                self.bodies[computation, given] = body_of(computation, active, control)
+            for sets in asked.get(computation, ()) if computation is not self.entry else ():
+                active = [k for k, flag in enumerate(sets) if flag]
+                control = self.control(computation, [sets])
+                self.bodies[computation, sets] = body_of(computation, active, control)
 
     def _asked(self) -> dict[Computation, dict[Sets, None]]:
         """The leaves of each computation's parameters that have tangents, in all of its calls."""
         asked: dict[Computation, dict[Sets, None]] = {self.entry: {}}
         for computation in reversed(called_first(self.entry)):
-            given = [self.of_entry()] if computation is self.entry else []
-            given += [[sets] for sets in asked.get(computation, ())]
-            for each in given:
-                found = self.dependence.within(computation, each)
+            requests = [self.of_entry()] if computation is self.entry else []
+            requests += [[sets] for sets in asked.get(computation, ())]
+            for request in requests:
+                dependences = self.dependence.within(computation, request)
                 for instr in computation.instructions:
-                    if not any(found[instr]):
+                    if not any(dependences[instr]):
                         continue
                     if instr.opcode == "while":
-                        asked.setdefault(instr.called[1], {})[marks(found[instr])] = None
+                        asked.setdefault(instr.called[1], {})[marks(dependences[instr])] = None
                     if instr.opcode == "conditional":
                         for branch, operand in zip(instr.called, instr.operands[1:], strict=True):
-                            asked.setdefault(branch, {})[marks(found[operand])] = None
+                            asked.setdefault(branch, {})[marks(dependences[operand])] = None
         return asked
 
     def of_entry(self) -> list[Sets]:
@@ -81,27 +81,27 @@ class Transformation:
             tuple(int(next(rest)) for _ in range(p.shape.leaf_count)) for p in self.entry.parameters
         ]
 
-    def control(self, computation: Computation, given: Sequence[Sets]) -> Any:
+    def control(self, computation: Computation, sets: Sequence[Sets]) -> Any:
         """The rule of loops and branches in a computation."""
-        found = self.dependence.within(computation, given)
-        return partial(self.changed, found)
+        dependences = self.dependence.within(computation, sets)
+        return partial(self.changed, dependences)
 
     def changed(
-        self, found: dict[Instruction, Sets], instr: Instruction, operands: Sequence[Dual]
+        self, dependences: dict[Instruction, Sets], instr: Instruction, operands: Sequence[Dual]
     ) -> Dual:
         """The value and tangents of a loop or of a branch."""
-        results = [k for k, each in enumerate(found[instr]) if each]
+        results = [k for k, flag in enumerate(dependences[instr]) if flag]
         if not results:
             value = copied(instr, [pair.value for pair in operands])
             return Dual(value, (None,) * instr.shape.leaf_count)
         if instr.opcode == "conditional":
             branches = [
-                self.bodies[branch, marks(found[operand])]
+                self.bodies[branch, marks(dependences[operand])]
                 for branch, operand in zip(instr.called, instr.operands[1:], strict=True)
             ]
             rule = self.branches.backwards if self.backwards else self.branches.forwards
             return rule(instr, operands, branches, results)
-        body = self.bodies[instr.called[1], marks(found[instr])]
+        body = self.bodies[instr.called[1], marks(dependences[instr])]
         rule = self.loops.backwards if self.backwards else self.loops.forwards
         return rule(instr, operands[0], body)
 
@@ -117,4 +117,4 @@ class Transformation:
 
 def marks(sets: Sequence[int]) -> Sets:
     """For each leaf whether it has a tangent."""
-    return tuple(int(bool(each)) for each in sets)
+    return tuple(int(bool(own)) for own in sets)

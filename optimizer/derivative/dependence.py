@@ -57,51 +57,51 @@ class Dependence:
             everything = self.numbered(computation)
             self.results[computation] = self.within(computation, everything)[computation.root]
 
-    def within(self, computation: Computation, given: Sequence[Sets]) -> dict[Instruction, Sets]:
+    def within(self, computation: Computation, inputs: Sequence[Sets]) -> dict[Instruction, Sets]:
         """The sets of all values of a computation.
 
         Parameters
         ----------
-        given : the sets of each parameter's leaves.
+        dependences_in : the sets of each parameter's leaves.
         """
-        found = dict(zip(computation.parameters, given, strict=True))
+        known = dict(zip(computation.parameters, inputs, strict=True))
         for instr in computation.instructions:
-            if instr not in found:
-                sets = self._of(instr, [found[o] for o in instr.operands])
+            if instr not in known:
+                sets = self._of(instr, [known[o] for o in instr.operands])
                 shapes = leaf_shapes(instr.shape)
-                found[instr] = tuple(
-                    each if self.counts(shape) else 0
-                    for each, shape in zip(sets, shapes, strict=True)
+                known[instr] = tuple(
+                    marks if self.counts(shape) else 0
+                    for marks, shape in zip(sets, shapes, strict=True)
                 )
-        return found
+        return known
 
     def _of(self, instr: Instruction, operands: Sequence[Sets]) -> Sets:
         match instr.opcode:
             case "tuple":
-                found = tuple(each for sets in operands for each in sets)
+                sets = tuple(marks for sets in operands for marks in sets)
             case "get-tuple-element":
                 first, count = leaf_range(instr)
-                found = operands[0][first : first + count]
+                sets = operands[0][first : first + count]
             case "while":
-                found = through(self.closure(*instr.called), operands[0])
+                sets = through(self.closure(*instr.called), operands[0])
             case "conditional":
                 pairs = zip(instr.called, operands[1:], strict=True)
                 of_branches = [through(self.results[b], sets) for b, sets in pairs]
                 choice = operands[0][0] if self.decides else 0
-                found = tuple(choice | union(sets) for sets in zip(*of_branches, strict=True))
+                sets = tuple(choice | union(sets) for sets in zip(*of_branches, strict=True))
             case opcode if opcode in FORWARDING:
-                found = operands[0]
+                sets = operands[0]
             case opcode:
-                every = union(each for sets in operands for each in sets)
-                found = (0 if self.forgets(opcode) else every,) * instr.shape.leaf_count
-        return found
+                every = union(marks for sets in operands for marks in sets)
+                sets = (0 if self.forgets(opcode) else every,) * instr.shape.leaf_count
+        return sets
 
     def closure(self, condition: Computation, body: Computation) -> Sets:
         """The leaves of a loop's first state that each leaf of its last state depends on."""
-        sets = [each | 1 << k for k, each in enumerate(self.results[body])]
+        sets = [result | 1 << k for k, result in enumerate(self.results[body])]
         if self.decides:
             (choice,) = self.results[condition]
-            sets = [each if is_same(body, k) else each | choice for k, each in enumerate(sets)]
+            sets = [marks if is_same(body, k) else marks | choice for k, marks in enumerate(sets)]
         while True:
             wider = list(through(sets, sets))
             if wider == sets:
@@ -110,13 +110,13 @@ class Dependence:
 
     def numbered(self, computation: Computation) -> list[Sets]:
         """The set of itself for each leaf of a computation's parameters."""
-        found: list[Sets] = []
+        numbered_sets: list[Sets] = []
         first = 0
         for parameter in computation.parameters:
             shapes = leaf_shapes(parameter.shape)
-            found.append(tuple(self.counts(s) << first + k for k, s in enumerate(shapes)))
+            numbered_sets.append(tuple(self.counts(s) << first + k for k, s in enumerate(shapes)))
             first += len(shapes)
-        return found
+        return numbered_sets
 
 
 def is_same(body: Computation, k: int) -> bool:
@@ -129,12 +129,12 @@ def is_same(body: Computation, k: int) -> bool:
 
 def union(sets: Iterable[int]) -> int:
     """All elements of some sets."""
-    found = 0
-    for each in sets:
-        found |= each
-    return found
+    total = 0
+    for marks in sets:
+        total |= marks
+    return total
 
 
-def through(results: Sequence[int], given: Sequence[int]) -> Sets:
+def through(results: Sequence[int], sets: Sequence[int]) -> Sets:
     """The sets of a computation's results, for arguments with sets of their own."""
-    return tuple(union(s for k, s in enumerate(given) if each >> k & 1) for each in results)
+    return tuple(union(s for k, s in enumerate(sets) if result >> k & 1) for result in results)

@@ -90,8 +90,8 @@ class DerivativePass:
             message = f"there is no mode `{self.mode}`"
             raise HloError("HLO152", message, notes=[f"there are: {', '.join(MODES)}"])
         ready = prepared(module)
-        made = _Derivative(self, ready.entry).made()
-        layout = ComputationLayout(tuple(p.shape for p in made.parameters), made.root.shape)
+        new = _Derivative(self, ready.entry).made()
+        layout = ComputationLayout(tuple(p.shape for p in new.parameters), new.root.shape)
         header = replace(
             module.header,
             entry_computation_layout=layout,
@@ -99,7 +99,7 @@ class DerivativePass:
             buffer_donor=(),
             is_scheduled=False,
         )
-        whole = with_channels_of_their_own(build_module(uniquely_named(made), module.name, header))
+        whole = with_channels_of_their_own(build_module(uniquely_named(new), module.name, header))
         whole = replace(whole, stack_frames=module.stack_frames)
         return whole if log.allow("differentiate", module.entry.root, whole.entry.root) else module
 
@@ -134,16 +134,16 @@ class _Derivative:
             results = [self.scalar(results)]
         asked = [self.shapes[n] for n in self.order]
         more = asked if forward else [plain(root_shapes[k]) for k in results]
-        given = self.further(more) if self.options.mode != "reverse" else []
+        tangents = self.further(more) if self.options.mode != "reverse" else []
         inputs = placeholders(self.shapes)
         if forward:
-            inputs = [given[self.order.index(n)] for n in range(len(self.shapes))]
-        found = linearized(self.entry, self.arguments(inputs), self.control())
-        changes = [(found.root.tangents[k], plain(root_shapes[k])) for k in results]
+            inputs = [tangents[self.order.index(n)] for n in range(len(self.shapes))]
+        linear = linearized(self.entry, self.arguments(inputs), self.control())
+        changes = [(linear.root.tangents[k], plain(root_shapes[k])) for k in results]
         if forward:
             yielded = [filled(change, shape) for change, shape in changes]
         else:
-            seeds = given or [splat(1, plain(root_shapes[k])) for k in results]
+            seeds = tangents or [splat(1, plain(root_shapes[k])) for k in results]
             pairs = [
                 (change, seed)
                 for (change, _), seed in zip(changes, seeds, strict=True)
@@ -151,9 +151,9 @@ class _Derivative:
             ]
             back = cotangents(pairs, inputs, self.transformation.back)
             yielded = [filled(back[n], self.shapes[n]) for n in self.order]
-        root = make("tuple", found.root.value, *yielded)
-        parameters = [*self.entry.parameters, *given]
-        return computation(self.entry.name, parameters, root, found.acting)
+        root = make("tuple", linear.root.value, *yielded)
+        parameters = [*self.entry.parameters, *tangents]
+        return computation(self.entry.name, parameters, root, linear.acting)
 
     def further(self, shapes: Sequence[Shape]) -> list[Instruction]:
         """Further parameters."""

@@ -46,10 +46,10 @@ def collective(instr: Instruction, tangents: Sequence[Leaves]) -> Leaves:
     if any(o.shape.is_tuple for o in instr.operands):
         raise refusal(instr, "an operand is a tuple")
     pairs = zip(tangents, instr.operands, strict=True)
-    made = again(instr, *(filled(t, o.shape) for (t,), o in pairs))
+    collected = again(instr, *(filled(t, o.shape) for (t,), o in pairs))
     if not instr.shape.is_tuple:
-        return (made,)
-    return tuple(element(made, k) for k in range(len(instr.shape.elements)))
+        return (collected,)
+    return tuple(element(collected, k) for k in range(len(instr.shape.elements)))
 
 
 def every(instr: Instruction, cotangents: Leaves) -> list[Instruction]:
@@ -58,11 +58,11 @@ def every(instr: Instruction, cotangents: Leaves) -> list[Instruction]:
     return [filled(ct, shape) for ct, shape in pairs]
 
 
-def parts(made: Instruction) -> Cotangents:
+def parts(result: Instruction) -> Cotangents:
     """The results of an instruction, one or several."""
-    if not made.shape.is_tuple:
-        return [made]
-    return [element(made, k) for k in range(len(made.shape.elements))]
+    if not result.shape.is_tuple:
+        return [result]
+    return [element(result, k) for k in range(len(result.shape.elements))]
 
 
 @transposes("all-reduce", "all-to-all")
@@ -104,7 +104,7 @@ def _back(
     attrs: a.AllGather | a.ReduceScatter,
     **more: object,
 ) -> Cotangents:
-    made = [
+    cotangents = [
         make(
             opcode,
             ct,
@@ -119,4 +119,4 @@ def _back(
         )
         for ct, operand in zip(results, instr.operands, strict=True)
     ]
-    return list(made)
+    return list(cotangents)

@@ -154,11 +154,11 @@ def divide(instr: Instruction, tangents: Sequence[Leaves]) -> Instruction | None
     (left,), (right,) = tangents
     _, z = instr.operands
     with detached():
-        found = None if left is None else left / z
+        result = None if left is None else left / z
         if right is not None:
             term = right * -(instr / z)
-            found = term if found is None else found + term
-    return found
+            result = term if result is None else result + term
+    return result
 
 
 @differentiates("abs")
@@ -243,7 +243,7 @@ def add_back(
     _instr: Instruction, cotangents: Leaves, linear: Sequence[bool]
 ) -> list[Instruction | None]:
     """Each summand has the cotangent of the sum."""
-    return [cotangents[0] if each else None for each in linear]
+    return [cotangents[0] if is_linear else None for is_linear in linear]
 
 
 @transposes("subtract")
@@ -274,8 +274,8 @@ def scale_back(
     (ct,), k = cotangents, linear.index(True)
     assert ct is not None
     factor = instr.operands[1 - k]
-    made = make(instr.opcode, ct, factor)
-    return [made, None] if k == 0 else [None, made]
+    scaled = make(instr.opcode, ct, factor)
+    return [scaled, None] if k == 0 else [None, scaled]
 
 
 @transposes("convert", "reduce-precision")

@@ -217,10 +217,10 @@ def of_winners(instr: Instruction, dx: Instruction | None, du: Instruction | Non
     replaces = replacer(S32)
     winners = make("scatter", nobody, indices, numbers, called=(replaces,), **fields(instr))
     wins = equal(slices(instr, winners), numbers)
-    kept = make("select", equal(winners, -1), filled(dx, x.shape), zeros(x.shape))
+    operand = make("select", equal(winners, -1), filled(dx, x.shape), zeros(x.shape))
     new = make("select", wins, filled(du, updates.shape), zeros(updates.shape))
     add = adder(x.shape.element_type)
-    return make("scatter", kept, indices, new, called=(add,), **fields(instr))
+    return make("scatter", operand, indices, new, called=(add,), **fields(instr))
 
 
 def fields(instr: Instruction) -> dict[str, Any]:
@@ -251,9 +251,9 @@ def window_sizes(instr: Instruction) -> tuple[int, ...]:
     """The size of an update in each dimension of the operand."""
     attrs, (x, _, updates) = a.Scatter.of(instr), instr.operands
     gone = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
-    kept = [d for d in range(x.shape.rank) if d not in gone]
+    dims = [d for d in range(x.shape.rank) if d not in gone]
     sizes = [1] * x.shape.rank
-    for d, window_dim in zip(kept, attrs.update_window_dims, strict=True):
+    for d, window_dim in zip(dims, attrs.update_window_dims, strict=True):
         sizes[d] = updates.shape.dims[window_dim]
     return tuple(sizes)
 
@@ -338,8 +338,8 @@ def sort(instr: Instruction, tangents: Sequence[Leaves]) -> Dual:
     order = element(both, len(arrays))
     values = [element(both, k) for k in range(len(arrays))]
     value = make("tuple", *values) if instr.shape.is_tuple else values[0]
-    found = tuple(None if t is None else along(t, order, axis) for (t,) in tangents)
-    return Dual(value, found)
+    sorted_tangents = tuple(None if t is None else along(t, order, axis) for (t,) in tangents)
+    return Dual(value, sorted_tangents)
 
 
 @differentiates("topk")

@@ -62,8 +62,8 @@ class Systems:
         change = make("add", half, adjoint(half))
         right = self.solved(factor, change, system(left_side=False, transpose_a="ADJOINT"))
         whole = self.solved(factor, right, system())
-        found = product(triangle(factor, lower=True), with_half_diagonal(whole))
-        return found if lower else adjoint(found)
+        result = product(triangle(factor, lower=True), with_half_diagonal(whole))
+        return result if lower else adjoint(result)
 
     def change_of_solution(
         self, solution: Instruction, form: a.TriangularSolve, tangents: Sequence[Leaves]

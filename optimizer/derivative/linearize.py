@@ -75,12 +75,12 @@ def linearized(computation: Computation, arguments: Sequence[Dual], control: Con
 
 def unchanging(computation: Computation) -> set[Instruction]:
     """The instructions of which nothing is read that has tangents: an argmax, of (max, argmax)."""
-    found = {i for i in computation.instructions if i.shape.is_tuple}
-    found.discard(computation.root)
+    tuples = {i for i in computation.instructions if i.shape.is_tuple}
+    tuples.discard(computation.root)
     for user in computation.instructions:
         if user.opcode != "get-tuple-element" or has_any_tangents(user):
-            found.difference_update(user.operands)
-    return found
+            tuples.difference_update(user.operands)
+    return tuples
 
 
 def has_any_tangents(instr: Instruction) -> bool:
@@ -151,10 +151,10 @@ class _TangentSweep:
             why = differentiates.not_supported.get(instr.opcode, "its computation is not known")
             raise refusal(instr, why)
         # An element of a tuple that is there is no get-tuple-element any more.
-        found = rule(instr if instr.opcode in TUPLES else value, tangents)
-        if isinstance(found, Dual):
-            value, found = found.value, found.tangents
-        pairs = zip(as_leaves(found), leaf_shapes(instr.shape), strict=True)
+        rule_result = rule(instr if instr.opcode in TUPLES else value, tangents)
+        if isinstance(rule_result, Dual):
+            value, rule_result = rule_result.value, rule_result.tangents
+        pairs = zip(as_leaves(rule_result), leaf_shapes(instr.shape), strict=True)
         return Dual(value, tuple(t if has_tangents(shape) else None for t, shape in pairs))
 
 
@@ -176,8 +176,8 @@ def copies(
     ----------
     leaves : the instruction that takes the place of each of some; what is below is not looked at.
     """
-    made = dict(leaves)
+    became = dict(leaves)
     for root in roots:
-        for instr in () if root in made else new_below(root, made):
-            made[instr] = copied(instr, [made[o] for o in instr.operands])
-    return [made[root] for root in roots]
+        for instr in () if root in became else new_below(root, became):
+            became[instr] = copied(instr, [became[o] for o in instr.operands])
+    return [became[root] for root in roots]

@@ -83,19 +83,19 @@ class Loops:
             *body.values,
             *(filled(body.changes[k], t.shape) for k, t in body.tangents.items()),
         ]
-        made = loop(
+        running = loop(
             instr,
             [*leaves_of(state.value), *starts],
             self.condition(instr, body, inputs),
             assembled(body.name, inputs, results, acting=body.acting),
         )
-        return self.of_loop(instr, body, elements(made))
+        return self.of_loop(instr, body, elements(running))
 
-    def of_loop(self, instr: Instruction, body: LinearBody, found: Sequence[Instruction]) -> Dual:
+    def of_loop(self, instr: Instruction, body: LinearBody, leaves: Sequence[Instruction]) -> Dual:
         """The value and tangents of a loop, from its leaves and then its tangents."""
         count = len(body.leaves)
-        tangents = dict(zip(body.tangents, found[count:], strict=False))
-        value = together(instr.shape, found[:count])
+        tangents = dict(zip(body.tangents, leaves[count:], strict=False))
+        value = together(instr.shape, leaves[:count])
         return Dual(value, tuple(tangents.get(k) for k in range(count)))
 
     def condition(
@@ -146,18 +146,18 @@ class Loops:
         whole = together(shape, leaves)
         state = Dual(whole, tuple(tangents.get(k) for k in range(len(leaves))))
         rows = KeptRows(length, body, None)
-        kept = self.kept_loop(instr, state, rows, stored(body, rows), counted=True)
+        inner = self.kept_loop(instr, state, rows, stored(body, rows), counted=True)
         alone = self.kept_loop(instr, state, rows, [], counted=True)
         pairs = zip(leaves, leaves_of(alone.value), strict=True)
         values = [leaf if k in rows.constant else x for k, (leaf, x) in enumerate(pairs)]
-        return LinearBody(body.name, leaves, tangents, values, kept.tangents, [])
+        return LinearBody(body.name, leaves, tangents, values, inner.tangents, [])
 
     def kept_loop(
         self,
         instr: Instruction,
         state: Dual,
         rows: KeptRows,
-        kept: Sequence[Instruction],
+        stored_values: Sequence[Instruction],
         *,
         counted: bool,
     ) -> Dual:
@@ -167,7 +167,7 @@ class Loops:
         ----------
         counted : it ends after as many iterations as there are rows, whatever its condition says.
         """
-        new = [x for x in kept if x not in rows.shared]
+        new = [x for x in stored_values if x not in rows.shared]
         body, inputs = rows.body, rows.inputs(new)
         if counted:
             more = make("compare", rows.row, rows.trips, direction="LT")
@@ -185,12 +185,12 @@ class Loops:
                 acting=body.acting,
             ),
         )
-        found = elements(running)
-        rest = iter(found[len(found) - len(new) :])
-        arrays = [found[rows.shared[x]] if x in rows.shared else next(rest) for x in kept]
-        used, untouched = rows.invariants(kept), rows.untouched(state.tangents)
+        leaves = elements(running)
+        rest = iter(leaves[len(leaves) - len(new) :])
+        arrays = [leaves[rows.shared[x]] if x in rows.shared else next(rest) for x in stored_values]
+        used, untouched = rows.invariants(stored_values), rows.untouched(state.tangents)
         backwards, goes_on = self.body_back(
-            rows, dict(zip(kept, arrays, strict=True)), used, untouched
+            rows, dict(zip(stored_values, arrays, strict=True)), used, untouched
         )
         self.carried[backwards] = len(body.tangents)
         changes = [filled(state.tangents[k], t.shape) for k, t in body.tangents.items()]
@@ -200,12 +200,12 @@ class Loops:
         start = make("tuple", number(rows.trips - 1), *changes, *constant, *arrays)
         carrying = remade(instr, [start], [goes_on, backwards], start.shape)
         tangents = elements(carrying)[1 : 1 + len(changes)]
-        return self.of_loop(instr, body, [*found[: len(body.leaves)], *tangents])
+        return self.of_loop(instr, body, [*leaves[: len(body.leaves)], *tangents])
 
     def body_back(
         self,
         rows: KeptRows,
-        kept: Mapping[Instruction, Instruction],
+        stored_values: Mapping[Instruction, Instruction],
         used: Sequence[int],
         untouched: set[int],
     ) -> tuple[Computation, Computation]:
@@ -213,31 +213,31 @@ class Loops:
 
         Parameters
         ----------
-        kept : instructions of the body whose values have been kept, with the arrays of those.
+        stored_values : instructions of the body whose values are stored, with their arrays.
         used : the leaves that stay the same, and are used.
         untouched : the leaves whose cotangents stay the same: an iteration reads its own row.
         """
         body, row = rows.body, placeholder(number(0).shape)
-        given = placeholders(t.shape for t in body.tangents.values())
+        given_cotangents = placeholders(t.shape for t in body.tangents.values())
         results = [
             (change.operands[1], rows.writes[k].read(ct, row)) if k in untouched else (change, ct)
-            for k, ct in zip(body.tangents, given, strict=True)
+            for k, ct in zip(body.tangents, given_cotangents, strict=True)
             if (change := body.changes[k]) is not None
         ]
         inputs = list(body.tangents.values())
-        found = cotangents(results, inputs, self.back)
+        new_cotangents = cotangents(results, inputs, self.back)
         invariants = [body.leaves[k] for k in used]
-        arrays = placeholders(array.shape for array in kept.values())
-        state = [row, *given, *invariants, *arrays]
+        arrays = placeholders(array.shape for array in stored_values.values())
+        state = [row, *given_cotangents, *invariants, *arrays]
 
         def places(new: Sequence[Instruction]) -> Mapping[Instruction, Instruction]:
-            return rows.read(new[0], list(kept), new[len(new) - len(kept) :])
+            return rows.read(new[0], list(stored_values), new[len(new) - len(stored_values) :])
 
         next_state = [
             make("subtract", row, 1),
             *(
                 old if k in untouched else filled(ct, old.shape)
-                for k, ct, old in zip(body.tangents, found, given, strict=True)
+                for k, ct, old in zip(body.tangents, new_cotangents, given_cotangents, strict=True)
             ),
             *invariants,
             *arrays,
@@ -253,10 +253,10 @@ class Loops:
         pairs = zip(leaves[1 : 1 + count], shapes[1 : 1 + count], strict=True)
         cts = [filled(ct, shape) for ct, shape in pairs]
         rest = start.operands[1 + count :]
-        made = make("tuple", start.operands[0], *cts, *rest)
+        state = make("tuple", start.operands[0], *cts, *rest)
         none = {k for k in range(1, 1 + count) if leaves[k] is None}
         condition, body = instr.called
-        whole = instr.with_(operands=(made,), called=(condition, with_zeros(body, none)))
+        whole = instr.with_(operands=(state,), called=(condition, with_zeros(body, none)))
         return [(None, *elements(whole)[1 : 1 + count], *[None] * len(rest))]
 
 
@@ -267,8 +267,8 @@ def with_zeros(body: Computation, which: set[int]) -> Computation:
     same = {k for k in which if taken.get(root.operands[k]) == k}
     plan = {instr: zeros(instr.shape) for instr, k in taken.items() if k in same}
     if plan:
-        kept = [element(state, taken[o]) if o in plan else o for o in root.operands]
-        plan[root] = root.with_(operands=tuple(kept))
+        elements_kept = [element(state, taken[o]) if o in plan else o for o in root.operands]
+        plan[root] = root.with_(operands=tuple(elements_kept))
     return rebuild(body, plan)
 
 

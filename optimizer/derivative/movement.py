@@ -87,11 +87,11 @@ def leaf_range(instr: Instruction) -> tuple[int, int]:
 @transposes("tuple")
 def tuple_back(instr: Instruction, cotangents: Leaves, _linear: Sequence[bool]) -> list[Leaves]:
     """The cotangents of each element."""
-    found: list[Leaves] = []
+    leaves: list[Leaves] = []
     for operand in instr.operands:
-        first = sum(map(len, found))
-        found.append(cotangents[first : first + operand.shape.leaf_count])
-    return found
+        first = sum(map(len, leaves))
+        leaves.append(cotangents[first : first + operand.shape.leaf_count])
+    return leaves
 
 
 @transposes("get-tuple-element")
@@ -111,10 +111,10 @@ def copy_back(_instr: Instruction, cotangents: Leaves, _linear: Sequence[bool]) 
 @transposes("broadcast")
 def broadcast_back(instr: Instruction, cotangents: Leaves, _linear: Sequence[bool]) -> Cotangents:
     """The sum over the new dimensions, in the operand's order of dimensions."""
-    (ct,), kept = cotangents, a.Broadcast.of(instr).dimensions
+    (ct,), dimensions = cotangents, a.Broadcast.of(instr).dimensions
     assert ct is not None
-    summed = total(ct, [d for d in range(ct.shape.rank) if d not in kept])
-    return [permuted(summed, [sorted(kept).index(d) for d in kept])]
+    summed = total(ct, [d for d in range(ct.shape.rank) if d not in dimensions])
+    return [permuted(summed, [sorted(dimensions).index(d) for d in dimensions])]
 
 
 @transposes("reshape")
@@ -147,8 +147,8 @@ def slice_back(instr: Instruction, cotangents: Leaves, _linear: Sequence[bool]) 
     (ct,), (x,) = cotangents, instr.operands
     assert ct is not None
     padding: list[PaddingDim] = []
-    for part, n, kept in zip(a.Slice.of(instr).slice, x.shape.dims, ct.shape.dims, strict=True):
-        last = part.start + max(kept - 1, 0) * part.stride + min(kept, 1)
+    for part, n, size in zip(a.Slice.of(instr).slice, x.shape.dims, ct.shape.dims, strict=True):
+        last = part.start + max(size - 1, 0) * part.stride + min(size, 1)
         padding.append(PaddingDim(part.start, n - last, part.stride - 1))
     return [surrounded(ct, padding)]
 
@@ -183,9 +183,9 @@ def unpadded(x: Instruction, padding: Sequence[PaddingDim], dims: Sequence[int])
         return cropped
     pairs = zip(padding, cropped.shape.dims, strict=True)
     ranges = tuple(SliceDim(0, n, p.interior + 1) for p, n in pairs)
-    made = make("slice", cropped, slice=ranges)
-    assert made.shape.dims == tuple(dims)
-    return made
+    part = make("slice", cropped, slice=ranges)
+    assert part.shape.dims == tuple(dims)
+    return part
 
 
 @transposes("concatenate")
@@ -193,13 +193,13 @@ def concatenate_back(instr: Instruction, cotangents: Leaves, linear: Sequence[bo
     """The part of each operand."""
     (ct,), (axis,) = cotangents, a.Dimensions.of(instr).dimensions
     assert ct is not None
-    found: Cotangents = []
+    parts: Cotangents = []
     start = 0
     for operand, wanted in zip(instr.operands, linear, strict=True):
         limit = start + operand.shape.dims[axis]
-        found.append(cut(ct, axis, start, limit) if wanted else None)
+        parts.append(cut(ct, axis, start, limit) if wanted else None)
         start = limit
-    return found
+    return parts
 
 
 @transposes("dynamic-slice")
@@ -209,8 +209,8 @@ def dynamic_slice_back(
     """Zeros with the slice at the same place: both clamp its start in the same way."""
     (ct,), (x, *starts) = cotangents, instr.operands
     assert ct is not None
-    made = make("dynamic-update-slice", zeros(x.shape), ct, *starts)
-    return [made, *[None] * len(starts)]
+    updated = make("dynamic-update-slice", zeros(x.shape), ct, *starts)
+    return [updated, *[None] * len(starts)]
 
 
 @transposes("dynamic-update-slice")

@@ -60,8 +60,8 @@ def reduce(instr: Instruction, tangents: Sequence[Leaves]) -> Leaves | Dual | In
     if opcode not in KEEPS or initial is not None or dx is None:
         raise refusal(instr, "its computation is not known")
     axes = a.Dimensions.of(instr).dimensions
-    kept = [d for d in range(x.shape.rank) if d not in axes]
-    chosen = make("compare", x, spread(instr, x.shape.dims, kept), direction="EQ")
+    dims = [d for d in range(x.shape.rank) if d not in axes]
+    chosen = make("compare", x, spread(instr, x.shape.dims, dims), direction="EQ")
     weights = to_type(chosen, x.shape.element_type)
     return make("divide", total(make("multiply", dx, weights), axes), total(weights, axes))
 
@@ -75,9 +75,9 @@ def reduce_back(instr: Instruction, cotangents: Leaves, linear: Sequence[bool]) 
     (ct,), (x, _) = cotangents, instr.operands
     assert ct is not None
     axes = a.Dimensions.of(instr).dimensions
-    kept = [d for d in range(x.shape.rank) if d not in axes]
+    dims = [d for d in range(x.shape.rank) if d not in axes]
     return [
-        spread(ct, x.shape.dims, kept) if linear[0] else None,
+        spread(ct, x.shape.dims, dims) if linear[0] else None,
         total(ct, range(ct.shape.rank)) if linear[1] else None,
     ]
 
@@ -170,8 +170,8 @@ def reduce_window_back(
     zero, add = number(0, ct.shape.element_type), adder(ct.shape.element_type)
     if len(instr.operands) == 4:
         select = selector(instr)
-        made = make("select-and-scatter", x, ct, zero, window=window, called=(select, add))
-        return [None, made, None, None]
+        scattered = make("select-and-scatter", x, ct, zero, window=window, called=(select, add))
+        return [None, scattered, None, None]
     pads = paddings_back(window, x, range(x.shape.rank))
     padding = [
         PaddingDim(low, high, w.stride - 1) for w, (low, high) in zip(window, pads, strict=True)

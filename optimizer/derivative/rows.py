@@ -63,9 +63,9 @@ def written_rows(
     body: LinearBody, counter: InductionVariable | None, trips: int
 ) -> dict[int, WrittenRow]:
     """The leaves of a loop's state of which each iteration writes another part."""
-    found: dict[int, WrittenRow] = {}
+    rows: dict[int, WrittenRow] = {}
     if counter is None:
-        return found
+        return rows
     known: dict[Instruction, Affine] = {body.leaves[counter.index]: (counter.step, counter.init)}
     for k, (leaf, value) in enumerate(zip(body.leaves, body.values, strict=True)):
         if value.opcode != "dynamic-update-slice" or value.operands[0] is not leaf:
@@ -84,8 +84,8 @@ def written_rows(
         )
         pairs = zip(places, update.shape.dims, strict=True)
         if inside and any(abs(factor) >= size > 0 for (factor, _), size in pairs):
-            found[k] = WrittenRow(update, places)
-    return found
+            rows[k] = WrittenRow(update, places)
+    return rows
 
 
 def affine(x: Instruction, known: dict[Instruction, Affine], trips: int) -> Affine | None:
@@ -99,14 +99,14 @@ def affine(x: Instruction, known: dict[Instruction, Affine], trips: int) -> Affi
         return None
     every = [affine(operand, known, trips) for operand in x.operands]
     parts, kind = [part for part in every if part is not None], x.shape.element_type
-    made = combined(x.opcode, parts) if len(parts) == len(every) else None
-    if made is None or not kind.is_integer:
+    combined_index = combined(x.opcode, parts) if len(parts) == len(every) else None
+    if combined_index is None or not kind.is_integer:
         return None
     signed = kind.kind == "signed"
     low, high = (-(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1)) if signed else (0, 2**kind.bits)
-    factor, offset = made
+    factor, offset = combined_index
     ends = offset, factor * (trips - 1) + offset
-    return made if all(low <= end < high for end in ends) else None
+    return combined_index if all(low <= end < high for end in ends) else None
 
 
 def combined(opcode: str, parts: Sequence[Affine]) -> Affine | None:

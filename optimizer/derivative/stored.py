@@ -70,13 +70,13 @@ class KeptRows:
         """The array before any row is written."""
         return zeros(array(x.shape.element_type, (self.trips, *x.shape.dims)))
 
-    def inputs(self, kept: Sequence[Instruction]) -> list[Instruction]:
+    def inputs(self, values: Sequence[Instruction]) -> list[Instruction]:
         """The state of the loop that keeps values."""
-        self.arrays = {x: placeholder(self.empty(x).shape) for x in kept}
+        self.arrays = {x: placeholder(self.empty(x).shape) for x in values}
         own = [] if self.own is None else [self.own]
         return [*self.body.leaves, *own, *self.arrays.values()]
 
-    def written(self, kept: Sequence[Instruction]) -> list[Instruction]:
+    def written(self, values: Sequence[Instruction]) -> list[Instruction]:
         """The arrays with one more row."""
         return [
             make(
@@ -85,21 +85,21 @@ class KeptRows:
                 to_dims(x, (1, *x.shape.dims)),
                 *starts(self.row, x.shape.rank),
             )
-            for x in kept
+            for x in values
         ]
 
     def read(
-        self, row: Instruction, kept: Sequence[Instruction], arrays: Sequence[Instruction]
+        self, row: Instruction, values: Sequence[Instruction], arrays: Sequence[Instruction]
     ) -> Mapping[Instruction, Instruction]:
         """The values of an iteration: rows, and the counter of the loop."""
-        found: dict[Instruction, Instruction] = {}
-        for x, rows in zip(kept, arrays, strict=True):
+        by_value: dict[Instruction, Instruction] = {}
+        for x, rows in zip(values, arrays, strict=True):
             if x in self.shared:
-                found[x] = self.writes[self.shared[x]].value(rows, row, x)
+                by_value[x] = self.writes[self.shared[x]].value(rows, row, x)
                 continue
             sizes = (1, *x.shape.dims)
             one = make("dynamic-slice", rows, *starts(row, x.shape.rank), dynamic_slice_sizes=sizes)
-            found[x] = to_dims(one, x.shape.dims)
+            by_value[x] = to_dims(one, x.shape.dims)
         if self.counter is not None:
             leaf = self.body.leaves[self.counter.index]
             value = to_type(row, leaf.shape.element_type)
@@ -107,8 +107,8 @@ class KeptRows:
                 value = make("multiply", value, self.counter.step)
             if self.counter.init:
                 value = make("add", value, self.counter.init)
-            found[leaf] = value
-        return found
+            by_value[leaf] = value
+        return by_value
 
     def untouched(self, changes: Sequence[Instruction | None]) -> set[int]:
         """The leaves whose rows have cotangents that are read once, in the iteration they are of.
@@ -120,7 +120,7 @@ class KeptRows:
         body = self.body
         order = self.used(())
         reads = [operand for instr in order for operand in instr.operands]
-        found: set[int] = set()
+        indices: set[int] = set()
         for k, tangent in body.tangents.items():
             change = body.changes[k]
             if (
@@ -132,12 +132,12 @@ class KeptRows:
                 and sum(operand is tangent for operand in reads) == 1
                 and not any(other is tangent for other in body.changes)
             ):
-                found.add(k)
-        return found
+                indices.add(k)
+        return indices
 
-    def invariants(self, kept: Sequence[Instruction]) -> list[int]:
+    def invariants(self, values: Sequence[Instruction]) -> list[int]:
         """The leaves that stay the same, and are used in the loop backwards."""
-        used = self.used(kept)
+        used = self.used(values)
         return [k for k in sorted(self.constant) if self.body.leaves[k] in used]
 
     def state(self) -> list[Instruction]:
@@ -146,9 +146,9 @@ class KeptRows:
         pairs = enumerate(self.body.leaves)
         return [leaf for k, leaf in pairs if leaf in used and k not in self.constant]
 
-    def used(self, kept: Sequence[Instruction]) -> set[Instruction]:
+    def used(self, values: Sequence[Instruction]) -> set[Instruction]:
         """The instructions that tangents are made of, where some are kept."""
-        roots, read = [change for change in self.body.changes if change is not None], set(kept)
+        roots, read = [change for change in self.body.changes if change is not None], set(values)
         return set(needed_first(roots, lambda i: () if i in read else i.operands))
 
 

@@ -148,9 +148,9 @@ def refusal(instr: Instruction, why: str, *notes: str) -> HloError:
     return HloError("HLO155", message, instr.span, notes)
 
 
-def as_leaves(found: Leaves | Instruction | None) -> Leaves:
+def as_leaves(leaves: Leaves | Instruction | None) -> Leaves:
     """The tangents of a value, from a rule that may give the one of an array by itself."""
-    return found if isinstance(found, tuple) else (found,)
+    return leaves if isinstance(leaves, tuple) else (leaves,)
 
 
 def element(whole: Instruction, index: int) -> Instruction:
@@ -162,7 +162,7 @@ def element(whole: Instruction, index: int) -> Instruction:
 
 def leaves_of(value: Instruction) -> list[Instruction]:
     """The instructions of a value's leaves, in order."""
-    found: list[Instruction] = []
+    leaves: list[Instruction] = []
     stack = [value]
     while stack:
         whole = stack.pop()
@@ -170,8 +170,8 @@ def leaves_of(value: Instruction) -> list[Instruction]:
             count = len(whole.shape.elements)
             stack += [element(whole, i) for i in range(count)][::-1]
         else:
-            found.append(whole)
-    return found
+            leaves.append(whole)
+    return leaves
 
 
 def again(instr: Instruction, *operands: Instruction, **changes: Any) -> Instruction:

@@ -60,18 +60,18 @@ def cotangents(
 
     for root, cotangent in results:
         hand(root, (cotangent,))
-    given = set(inputs)
+    stops = set(inputs)
     for instr in reversed(order):
-        if instr not in sums or instr not in linear or instr in given:
+        if instr not in sums or instr not in linear or instr in stops:
             continue
         leaves = tuple(sums.pop(instr))
         which = [o in linear for o in instr.operands]
         rule = control if instr.opcode in ("while", "conditional") else transposes.get(instr.opcode)
         if rule is None:
             raise refusal(instr, "the transpose of this linear opcode is not known")
-        found = rule(instr, leaves, which)
-        for operand, each, wanted in zip(instr.operands, found, which, strict=True):
-            back = as_leaves(each)
+        operand_cotangents = rule(instr, leaves, which)
+        for operand, part, wanted in zip(instr.operands, operand_cotangents, which, strict=True):
+            back = as_leaves(part)
             if wanted and any(ct is not None for ct in back):
                 hand(operand, back)
-    return [sums.get(each, [None])[0] for each in inputs]
+    return [sums.get(wanted, [None])[0] for wanted in inputs]

@@ -30,9 +30,9 @@ MOST_FOLLOWED = 1 << 12
 
 def trips_of(loop: Loop) -> int | None:
     """The number of iterations of a loop; None if it is not known."""
-    for found in (trip_count(loop, MOST_FOLLOWED), noted_trips(loop.instr)):
-        if found is not None:
-            return found
+    for trips in (trip_count(loop, MOST_FOLLOWED), noted_trips(loop.instr)):
+        if trips is not None:
+            return trips
     return followed_together(loop)
 
 

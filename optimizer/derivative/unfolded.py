@@ -48,9 +48,9 @@ def reduce(instr: Instruction) -> Instruction | None:
     if opcode in KEEPS and leaves_alone(initials[0], instr.called[0], zero_sign=True):
         return None
     axes = a.Dimensions.of(instr).dimensions
-    kept = [d for d in range(arrays[0].shape.rank) if d not in axes]
-    dims = tuple(arrays[0].shape.dims[d] for d in kept)
-    values = [permuted(x, [*axes, *kept]) for x in arrays]
+    other_dims = [d for d in range(arrays[0].shape.rank) if d not in axes]
+    dims = tuple(arrays[0].shape.dims[d] for d in other_dims)
+    values = [permuted(x, [*axes, *other_dims]) for x in arrays]
     size = values[0].shape.size // prod(dims) if prod(dims) else 0
     starts = [spread(x, dims) for x in initials]
     if size == 0:
@@ -108,16 +108,16 @@ def moved(
 ) -> list[Instruction]:
     """Windows of a size along a dimension, at all positions, from windows of powers of two."""
     count = values[0].shape.dims[axis] - (size - 1) * dilation
-    found: list[Instruction] = []
+    state: list[Instruction] = []
     covered, power, wide = 0, 1, list(values)
     while True:
         if size & power:
             first = covered * dilation
             part = [cut(x, axis, first, first + count) for x in wide]
-            found = applied(body, [*found, *part]) if found else part
+            state = applied(body, [*state, *part]) if state else part
             covered += power
         if covered == size:
-            return found
+            return state
         step, n = power * dilation, wide[0].shape.dims[axis]
         left = [cut(x, axis, 0, n - step) for x in wide]
         wide = applied(body, [*left, *(cut(x, axis, step, n) for x in wide)])

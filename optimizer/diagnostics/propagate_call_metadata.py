@@ -70,12 +70,12 @@ def whole_paths(module: Module) -> dict[str, str]:
 
 def belonging(call: Instruction, sites: dict[Computation, list[Instruction]]) -> list[Instruction]:
     """The instructions of a called computation, and of the loops and branches in it."""
-    found: list[Instruction] = []
+    instructions: list[Instruction] = []
     pending = list(call.called)
     while pending:
         computation = pending.pop()
         if len(sites[computation]) > 1:
             continue
-        found += computation.instructions
+        instructions += computation.instructions
         pending += [c for i in computation.instructions if i.opcode in BRANCHES for c in i.called]
-    return found
+    return instructions

@@ -62,8 +62,8 @@ class RunTimeSizes:
 
 def run_time_sizes(entry: Computation) -> RunTimeSizes:
     """The sizes of arguments and results that only a run knows."""
-    given = (leaf for p in entry.parameters for _, leaf in p.shape.leaves())
-    return RunTimeSizes(_found(given), _found(leaf for _, leaf in entry.root.shape.leaves()))
+    leaves = (leaf for p in entry.parameters for _, leaf in p.shape.leaves())
+    return RunTimeSizes(_found(leaves), _found(leaf for _, leaf in entry.root.shape.leaves()))
 
 
 def _found(leaves: Iterable[Shape]) -> tuple[tuple[int, int], ...]:
@@ -100,16 +100,16 @@ def _static(module: Module) -> Module:
     """The static form of a padded module."""
     entry = module.entry
     further = _sizes(entry)
-    made = _made_static(entry, further)
-    root = made[entry.root]
+    copies = _made_static(entry, further)
+    root = copies[entry.root]
     counts = [
-        made[leaf.operands[1 + d]] for leaf in _yielded(entry.root) for d in _dynamic(leaf.shape)
+        copies[leaf.operands[1 + d]] for leaf in _yielded(entry.root) for d in _dynamic(leaf.shape)
     ]
     if counts:
         root = make("tuple", root, *counts)
-    parameters = [made[p] for p in entry.parameters]
+    parameters = [copies[p] for p in entry.parameters]
     order = dict.fromkeys([*parameters, *further.values()])
-    for new in (*made.values(), root):
+    for new in (*copies.values(), root):
         order.update(dict.fromkeys(new_below(new, order)))
     whole = uniquely_named(Computation(entry.name, tuple(order), root))
     shapes = tuple(p.shape for p in whole.parameters)
@@ -124,12 +124,12 @@ def _made_static(
     entry: Computation, further: dict[tuple[int, int], Instruction]
 ) -> dict[Instruction, Instruction]:
     """The static form of each instruction, in a module whose sizes are further parameters."""
-    given = _given(entry)
-    made: dict[Instruction, Instruction] = {}
+    inputs = _given(entry)
+    copies: dict[Instruction, Instruction] = {}
     for instr in entry.instructions:
         new = instr.with_(
-            operands=tuple(made[o] for o in instr.operands),
-            control_predecessors=tuple(made[o] for o in instr.control_predecessors),
+            operands=tuple(copies[o] for o in instr.operands),
+            control_predecessors=tuple(copies[o] for o in instr.control_predecessors),
             shape=static(instr.shape),
         )
         if _calls(instr, SLICE) or _calls(instr, PAD):
@@ -137,27 +137,27 @@ def _made_static(
         if _calls(instr, SLICE) and instr.shape.is_dynamic:
             # The array stays as long as its bound; its size is a result of its own.
             new = new.operands[0]
-        elif _calls(instr, PAD) and instr.operands[0] in given:
-            padded, leaf = new.operands[0], given[instr.operands[0]]
+        elif _calls(instr, PAD) and instr.operands[0] in inputs:
+            padded, leaf = new.operands[0], inputs[instr.operands[0]]
             sizes = [further.get((leaf, d)) or number(n) for d, n in enumerate(padded.shape.dims)]
             new = make("tuple", padded, *sizes)
-        made[instr] = new
-    return made
+        copies[instr] = new
+    return copies
 
 
 def is_padded(module: Module) -> bool:
     """Whether nothing is dynamic in a module but its arguments, until padded, and its result."""
     entry = module.entry
-    given, yielded = _given(entry), set(_tuples(entry.root))
+    inputs, yielded = _given(entry), set(_tuples(entry.root))
     leaves = [leaf for leaf in _yielded(entry.root) if leaf.shape.is_dynamic]
     ends = yielded.union(leaves)
     if not all(_calls(leaf, SLICE) for leaf in leaves):
         return False
     for instr in entry.instructions:
-        if instr in given or instr in yielded:
+        if instr in inputs or instr in yielded:
             continue
         dynamic = [o for o in instr.operands if o.shape.is_dynamic]
-        if dynamic and not (_calls(instr, PAD) and dynamic[0] in given):
+        if dynamic and not (_calls(instr, PAD) and dynamic[0] in inputs):
             return False
         if instr not in ends and changes_size(instr):
             return False
@@ -183,17 +183,17 @@ def _sizes(entry: Computation) -> dict[tuple[int, int], Instruction]:
 
 def _given(entry: Computation) -> dict[Instruction, int]:
     """The parameters and their elements, each with the number of its first leaf."""
-    found: dict[Instruction, int] = {}
+    inputs: dict[Instruction, int] = {}
     first = 0
     for parameter in entry.parameters:
-        found[parameter] = first
+        inputs[parameter] = first
         first += parameter.shape.leaf_count
     for instr in entry.instructions:
-        if isinstance(instr.attrs, GetTupleElement) and instr.operands[0] in found:
+        if isinstance(instr.attrs, GetTupleElement) and instr.operands[0] in inputs:
             whole, index = instr.operands[0], instr.attrs.index
             before = sum(e.leaf_count for e in whole.shape.elements[:index])
-            found[instr] = found[whole] + before
-    return found
+            inputs[instr] = inputs[whole] + before
+    return inputs
 
 
 def _tuples(root: Instruction) -> Iterator[Instruction]:

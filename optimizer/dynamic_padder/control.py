@@ -84,16 +84,16 @@ def _converted(
     """
     shape = tuple_of(*(part.shape for part in _parts(argument)))
     parameter = make("parameter", number=0, shape=shape)
-    given = {computation.parameters[0]: _restored(argument, _elements(parameter))}
-    trees = padded_body(computation, given)
-    found = trees[computation.root]
+    substitutes = {computation.parameters[0]: _restored(argument, _elements(parameter))}
+    trees = padded_body(computation, substitutes)
+    tree = trees[computation.root]
     if owner:
-        root = make("tuple", *_parts(_sized(found, owner.shape, owner)))
+        root = make("tuple", *_parts(_sized(tree, owner.shape, owner)))
     else:
-        root = instruction_of(found)
+        root = instruction_of(tree)
     order = in_order([Padded(parameter), *trees.values(), Padded(root)])
-    made = Computation(computation.name, tuple(order), root, computation.execution_thread)
-    return waiting_as_before(made, trees)
+    converted = Computation(computation.name, tuple(order), root, computation.execution_thread)
+    return waiting_as_before(converted, trees)
 
 
 def _results(
@@ -102,23 +102,23 @@ def _results(
     """The results of an instruction that hands sizes on; its last computation yields the same."""
     like = _sized(_blank(instr.shape), instr.shape, instr)
     shardings = list(_shardings(like, instr))
-    made = instr.with_(
+    result = instr.with_(
         operands=tuple(operands),
         shape=called[-1].root.shape,
         called=tuple(called),
         control_predecessors=(),
     )
     if instr.annotations.sharding is None:
-        return _restored(like, _elements(made))
-    if not made.shape.compatible(instr.shape):
-        made = cut_by(made, Sharding("tuple", elements=tuple(shardings)))
-    return _restored(like, map(cut_by, _elements(made), shardings))
+        return _restored(like, _elements(result))
+    if not result.shape.compatible(instr.shape):
+        result = cut_by(result, Sharding("tuple", elements=tuple(shardings)))
+    return _restored(like, map(cut_by, _elements(result), shardings))
 
 
 def _shardings(tree: Tree, instr: Instruction) -> Iterator[Sharding]:
     """The shardings of a value's arrays and sizes, in order; each device knows the sizes."""
-    for leaf, (_, _, found) in zip(padded_leaves(tree), leaves_of(instr), strict=True):
-        sharding = found or REPLICATED
+    for leaf, (_, _, found_sharding) in zip(padded_leaves(tree), leaves_of(instr), strict=True):
+        sharding = found_sharding or REPLICATED
         yield sharding
         yield from [sharding if sharding.kind in ONE_OF_ALL else REPLICATED] * len(leaf.sizes)
 

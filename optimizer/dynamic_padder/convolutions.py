@@ -63,14 +63,14 @@ def forward(instr: Instruction, lhs: Padded, rhs: Padded) -> Padded:
     """A convolution of images of run-time size: its window takes as many positions as fit."""
     attrs, labels, window = _parts(instr)
     sizes, dims, starts = _batch(instr, labels, lhs, rhs, attrs), [*lhs.value.shape.dims], Sizes()
-    for k, (d, made) in enumerate(zip(labels.input_spatial, labels.output_spatial, strict=True)):
+    for k, (d, out) in enumerate(zip(labels.input_spatial, labels.output_spatial, strict=True)):
         if d in lhs.sizes:
-            w, n, bound = window[k], lhs.sizes[d], instr.shape.dims[made]
+            w, n, bound = window[k], lhs.sizes[d], instr.shape.dims[out]
             starts[d] = _low(attrs, n, w.stride, extent(w))
             window[k] = _over(dims, d, w, (bound - 1) * w.stride + extent(w))
             same = attrs.padding_type == "PADDING_SAME"
             count = covering(n, w.stride) if same else fitting(n, w.stride, extent(w))
-            sizes[made] = within(count, bound)
+            sizes[out] = within(count, bound)
     images = put(lhs.zeroed(), _zero(lhs), starts, dims)
     return Padded(_convolved(instr, images, rhs.zeroed(), window), sizes)
 
@@ -87,13 +87,13 @@ def input_gradient(instr: Instruction, wanted: Padded, gradient: Padded, rhs: Pa
     spaced = make("pad", gradient.zeroed(), _zero(gradient), padding=tuple(holes))
     dims = [*spaced.shape.dims]
     for k in moved:
-        d, made, w = labels.input_spatial[k], labels.output_spatial[k], window[k]
-        n = to_dims(cut(wanted.value, 0, made, made + 1), ())
+        d, out, w = labels.input_spatial[k], labels.output_spatial[k], window[k]
+        n = to_dims(cut(wanted.value, 0, out, out + 1), ())
         hidden = _low(attrs, n, w.base_dilation, extent(w))
         starts[d] = make("subtract", number(extent(w) - 1), hidden)
-        bound = instr.shape.dims[made]
+        bound = instr.shape.dims[out]
         window[k] = _over(dims, d, replace(w, base_dilation=1), bound + extent(w) - 1)
-        sizes[made] = within(n, bound)
+        sizes[out] = within(n, bound)
     images = put(spaced, _zero(gradient), starts, dims)
     return Padded(_convolved(instr, images, rhs.zeroed(), window), sizes)
 
@@ -107,10 +107,10 @@ def kernel_gradient(instr: Instruction, lhs: Padded, gradient: Padded) -> Padded
         [*lhs.value.shape.dims],
         Sizes(),
     )
-    for k, (d, made) in enumerate(zip(labels.input_spatial, labels.output_spatial, strict=True)):
+    for k, (d, out) in enumerate(zip(labels.input_spatial, labels.output_spatial, strict=True)):
         if d in lhs.sizes:
             w = window[k]
-            span = (instr.shape.dims[made] - 1) * w.stride
+            span = (instr.shape.dims[out] - 1) * w.stride
             starts[d] = _low(attrs, lhs.sizes[d], w.window_dilation, span + 1)
             dims[d] += span  # more than the padding
             window[k] = _over(dims, d, w, span + extent(w))

@@ -54,10 +54,10 @@ class DynamicPadder:
         if not is_dynamic(module) or is_padded(module):
             return module
         try:
-            made = pad(module)
+            padded = pad(module)
         except HloError as error:
             if error.code != "HLO181":
                 raise
             warnings.warn(f"{module.name} stays dynamic: {error}", UnpaddedWarning, stacklevel=2)
             return module
-        return made if log.rewrite("pad", module.entry.root, made.entry.root) else module
+        return padded if log.rewrite("pad", module.entry.root, padded.entry.root) else module

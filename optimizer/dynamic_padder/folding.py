@@ -39,8 +39,8 @@ def reduce(instr: Instruction, *operands: Padded) -> Tree:
     """A reduce over the elements that count only."""
     attrs = a.Dimensions.of(instr)
     sizes = common(operands[: len(operands) // 2])
-    kept = [d for d in range(operands[0].value.shape.rank) if d not in attrs.dimensions]
-    left = {kept.index(d): s for d, s in sizes.items() if d in kept}
+    dims = [d for d in range(operands[0].value.shape.rank) if d not in attrs.dimensions]
+    left = {dims.index(d): s for d, s in sizes.items() if d in dims}
     folded = {d: s for d, s in sizes.items() if d in attrs.dimensions}
     return fold(instr, [o.value for o in operands], folded, left)
 
@@ -65,13 +65,13 @@ def fold(instr: Instruction, values: Sequence[Instruction], folded: Sizes, left:
     no, yes = number(0, PRED), number(1, PRED)
     counts = Padded(splat(1, array(PRED, values[0].shape.dims)), folded).masked(no)
     shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
-    made = instr.with_(
+    whole = instr.with_(
         operands=(*values[:count], counts, *values[count:], yes),
         shape=static(tuple_of(*shapes, shapes[0].with_type(PRED))),
         called=(_counting(instr.called[0]),),
         control_predecessors=(),
     )
-    parts = elements(cut_by(made, None))[:count]
+    parts = elements(cut_by(whole, None))[:count]
     shardings = (sharding for _, _, sharding in leaves_of(instr))
     results = tuple(Padded(cut_by(*pair), left) for pair in zip(parts, shardings, strict=True))
     return results if instr.shape.is_tuple else results[0]

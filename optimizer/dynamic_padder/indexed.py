@@ -24,8 +24,8 @@ def gather(instr: Instruction, operand: Padded, indices: Padded) -> Padded:
     require(instr, set(indices.sizes) <= set(vectors), "its index vectors have a run-time size")
     sizes = {batch[vectors.index(d)]: size for d, size in indices.sizes.items()}
     dropped = (*attrs.collapsed_slice_dims, *attrs.operand_batching_dims)
-    kept = [d for d in range(operand.value.shape.rank) if d not in dropped]
-    result_dims = dict(zip(kept, attrs.offset_dims, strict=True))
+    dims = [d for d in range(operand.value.shape.rank) if d not in dropped]
+    result_dims = dict(zip(dims, attrs.offset_dims, strict=True))
     starts, read = indices.value, list[int]()
     for d, size in operand.sizes.items():
         if d in result_dims and instr.shape.dynamic_at(result_dims[d]):

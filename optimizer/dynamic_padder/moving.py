@@ -131,10 +131,10 @@ def dynamic_update_slice(
         last = to_type(make("subtract", number(dims[d]), size), offsets[d].shape.element_type)
         offsets[d] = make("minimum", offsets[d], last)
     under = make("dynamic-slice", there, *offsets, dynamic_slice_sizes=update.value.shape.dims)
-    made = make("dynamic-update-slice", there, update.over(under), *offsets)
+    updated = make("dynamic-update-slice", there, update.over(under), *offsets)
     for d in update.sizes:
-        made = cut(made, d, 0, dims[d])
-    return Padded(made, operand.sizes)
+        updated = cut(updated, d, 0, dims[d])
+    return Padded(updated, operand.sizes)
 
 
 @rule("pad")
@@ -158,12 +158,12 @@ def pad(instr: Instruction, operand: Padded, value: Padded) -> Padded:
 def reverse(instr: Instruction, operand: Padded) -> Padded:
     """The elements that count are in front again, instead of at the end."""
     attrs = a.Dimensions.of(instr)
-    made = remade(instr, [operand], {}).value
+    reversed_value = remade(instr, [operand], {}).value
     for d, size in operand.sizes.items():
         if d in attrs.dimensions:
-            bound = made.shape.dims[d]
-            made = shifted(made, d, make("subtract", number(bound), size))
-    return Padded(made, operand.sizes)
+            bound = reversed_value.shape.dims[d]
+            reversed_value = shifted(reversed_value, d, make("subtract", number(bound), size))
+    return Padded(reversed_value, operand.sizes)
 
 
 def shifted(array: Instruction, axis: int, by: Instruction) -> Instruction:
@@ -185,11 +185,11 @@ def concatenate(instr: Instruction, *operands: Padded) -> Padded:
     )
     if not any(axis in o.sizes for o in operands):
         return remade(instr, operands, sizes)
-    made, offset = splat(0, static(instr.shape)), number(0)
+    joined, offset = splat(0, static(instr.shape)), number(0)
     for operand in operands:
         starts = [offset if d == axis else number(0) for d in range(instr.shape.rank)]
-        made = make("dynamic-update-slice", made, operand.value, *starts)
+        joined = make("dynamic-update-slice", joined, operand.value, *starts)
         offset = make(
             "add", offset, operand.sizes.get(axis) or number(operand.value.shape.dims[axis])
         )
-    return Padded(made, {**sizes, axis: offset})
+    return Padded(joined, {**sizes, axis: offset})

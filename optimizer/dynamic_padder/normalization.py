@@ -38,10 +38,10 @@ def batch_norm(instr: Instruction, *operands: Padded) -> Tree:
     values = tuple(o.value for o in operands)
     site = ExpansionSite(instr.with_(operands=values, shape=static(instr.shape)), NameSupply())
     features = Counted(site, sizes)
-    made = elements(EXPANSIONS[instr.opcode](site, features))
-    if isinstance(made, Padded):
-        return Padded(made.value, sizes)
-    whole, *others = made
+    normalized = elements(EXPANSIONS[instr.opcode](site, features))
+    if isinstance(normalized, Padded):
+        return Padded(normalized.value, sizes)
+    whole, *others = normalized
     index = features.attrs.feature_index
     left = {0: sizes[index]} if index in sizes else {}
     return Padded(whole.value, sizes), *(Padded(other.value, left) for other in others)

@@ -126,11 +126,11 @@ def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
     target = a.CustomCall.of(instr) if instr.opcode == "custom-call" else None
     if target is not None:
         check_call(instr)
-    found = CUSTOM_CALLS.get(target.custom_call_target) if target else RULES.get(instr.opcode)
-    if found is None and instr.row.elementwise:
+    rule = CUSTOM_CALLS.get(target.custom_call_target) if target else RULES.get(instr.opcode)
+    if rule is None and instr.row.elementwise:
         return elementwise(instr, *cast("Sequence[Padded]", operands))
-    if found is not None:
-        return found(instr, *operands)
+    if rule is not None:
+        return rule(instr, *operands)
     if any(leaf.sizes for operand in operands for leaf in padded_leaves(operand)):
         raise refusal(instr, "an operand has a run-time size")
     if any(s.is_dynamic for _, s in instr.shape.leaves()):
@@ -141,10 +141,10 @@ def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:
 
 
 def padded_body(
-    computation: Computation, given: Mapping[Instruction, Tree]
+    computation: Computation, known: Mapping[Instruction, Tree]
 ) -> dict[Instruction, Tree]:
     """The padded values of a computation's instructions, from those of its parameters."""
-    trees = dict(given)
+    trees = dict(known)
     for instr in computation.instructions:
         if instr.opcode != "parameter":
             trees[instr] = padded(instr, [trees[o] for o in instr.operands])
@@ -174,13 +174,13 @@ def waiting_as_before(computation: Computation, trees: Mapping[Instruction, Tree
             awaited.setdefault(leaf.value, before)
     if not any(awaited.values()):
         return computation
-    made: dict[Instruction, Instruction] = {}
+    became: dict[Instruction, Instruction] = {}
     for instr in computation.instructions:
         # One value may stand for several; it does not wait for those that are made of it.
-        before = [made[p] for p in awaited.get(instr, ()) if p in made]
-        operands = tuple(made[o] for o in instr.operands)
-        made[instr] = instr.with_(
+        before = [became[p] for p in awaited.get(instr, ()) if p in became]
+        operands = tuple(became[o] for o in instr.operands)
+        became[instr] = instr.with_(
             operands=operands, control_predecessors=tuple(dict.fromkeys(before))
         )
-    instructions = tuple(made.values())
-    return replace(computation, instructions=instructions, root=made[computation.root])
+    instructions = tuple(became.values())
+    return replace(computation, instructions=instructions, root=became[computation.root])

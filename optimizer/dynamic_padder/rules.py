@@ -64,11 +64,11 @@ def require(instr: Instruction, condition: bool, why: str) -> None:
         raise refusal(instr, why)
 
 
-def identity(instr: Instruction, found: float | None, kind: ElementType) -> Instruction:
+def identity(instr: Instruction, neutral: float | None, kind: ElementType) -> Instruction:
     """The number that a computation leaves others alone with; an instruction that needs one."""
-    if found is None:
+    if neutral is None:
         raise refusal(instr, "what its computation leaves alone is not known")
-    return number(found, kind)
+    return number(neutral, kind)
 
 
 def remade(
@@ -76,8 +76,8 @@ def remade(
 ) -> Padded:
     """The instruction on the arrays of the bounds."""
     values = tuple(o.value for o in operands)
-    made = instr.with_(operands=values, shape=static(instr.shape), control_predecessors=())
-    return Padded(made, sizes)
+    value = instr.with_(operands=values, shape=static(instr.shape), control_predecessors=())
+    return Padded(value, sizes)
 
 
 @rule("map")
@@ -178,11 +178,11 @@ def within(size: Instruction, bound: int) -> Instruction:
 
 def several(instr: Instruction, values: Sequence[Instruction], sizes: Sizes) -> Tree:
     """The instruction on arrays of the bounds, whose results, one or several, have some sizes."""
-    made = instr.with_(operands=tuple(values), shape=static(instr.shape), control_predecessors=())
+    value = instr.with_(operands=tuple(values), shape=static(instr.shape), control_predecessors=())
     if not instr.shape.is_tuple:
-        return Padded(made, sizes)
+        return Padded(value, sizes)
     count = len(instr.shape.elements)
-    return tuple(Padded(make("get-tuple-element", made, index=i), sizes) for i in range(count))
+    return tuple(Padded(make("get-tuple-element", value, index=i), sizes) for i in range(count))
 
 
 @rule("dot")
@@ -256,14 +256,14 @@ def pad_to_static(_instr: Instruction, operand: Padded) -> Tree:
 
 def unruled(instr: Instruction, *operands: Tree) -> Tree:
     """Any other opcode, on arrays of which all elements count."""
-    made = instr.with_(
+    value = instr.with_(
         operands=tuple(map(instruction_of, operands)),
         shape=static(instr.shape),
         control_predecessors=(),
     )
     if not instr.shape.is_tuple:
-        return Padded(made)
-    return elements(made)
+        return Padded(value)
+    return elements(value)
 
 
 def elements(whole: Instruction) -> Tree:

@@ -29,24 +29,26 @@ def sort(instr: Instruction, *operands: Padded) -> Tree:
         return _results(instr, remade(instr, operands, {}).value, sizes)
     dims = values[0].shape.dims
     counts = less(counting(S32, dims, axis), spread(sizes[axis], dims))
-    made = make(
+    ordered = make(
         *("sort", *values, counts),
         dimensions=attrs.dimensions,
         is_stable=True,
         called=(_counting_first(instr.called[0]),),
     )
-    return _results(instr, made, sizes)
+    return _results(instr, ordered, sizes)
 
 
-def _results(instr: Instruction, made: Instruction, sizes: dict[int, Instruction]) -> Tree:
+def _results(instr: Instruction, ordered: Instruction, sizes: dict[int, Instruction]) -> Tree:
     """The results of a sort, each with the run-time sizes that its shape shows."""
     shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
-    parts = [element(made, i) for i in range(len(shapes))] if made.shape.is_tuple else [made]
-    found = tuple(
+    parts = (
+        [element(ordered, i) for i in range(len(shapes))] if ordered.shape.is_tuple else [ordered]
+    )
+    tree = tuple(
         Padded(part, {d: size for d, size in sizes.items() if shape.dynamic_at(d)})
         for part, shape in zip(parts, shapes, strict=True)
     )
-    return found if instr.shape.is_tuple else found[0]
+    return tree if instr.shape.is_tuple else tree[0]
 
 
 def _counting_first(comparator: Computation) -> Computation:

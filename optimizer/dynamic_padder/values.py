@@ -47,13 +47,13 @@ class Padded:
         under : of the same shape.
         dims : those in which to look; all if None.
         """
-        shape, made = self.value.shape, self.value
+        shape, value = self.value.shape, self.value
         for d in self.sizes if dims is None else dims:
             if d in self.sizes:
                 indices = counting(S32, shape.dims, d)
                 counts = less(indices, spread(self.sizes[d], shape.dims))
-                made = make("select", counts, made, under)
-        return made
+                value = make("select", counts, value, under)
+        return value
 
     def zeroed(self, dims: Iterable[int] | None = None) -> Instruction:
         """The array with zeros in the place of elements that do not count."""

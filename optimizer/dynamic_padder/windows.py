@@ -58,11 +58,11 @@ def reduce_window_same(instr: Instruction, operand: Padded, initial: Padded) -> 
     """A window over an array of run-time size takes as many positions as fit."""
     fill = _neutral(instr, instr.called[0], operand.value)
     whole, window, _ = _surrounded(instr, operand, fill)
-    made = make("reduce-window", whole, initial.value, window=window, called=instr.called)
+    reduced = make("reduce-window", whole, initial.value, window=window, called=instr.called)
     sizes = dict(operand.sizes)
     for d in moving(operand, window):
         sizes[d] = within(covering(sizes[d], window[d].stride), instr.shape.dims[d])
-    return Padded(made, sizes)
+    return Padded(reduced, sizes)
 
 
 @rule("select-and-scatter")
@@ -89,14 +89,14 @@ def select_and_scatter_same(
     fill = _never(instr, select, operand.value)
     whole, window, starts = _surrounded(instr, operand, fill)
     added = source.masked(_neutral(instr, scatter, source.value))
-    made = make(
+    result = make(
         *("select-and-scatter", whole, added, initial.value),
         window=window,
         called=instr.called,
     )
     dims = operand.value.shape.dims
     offsets = [starts.get(d) or number(0) for d in range(len(dims))]
-    return Padded(make("dynamic-slice", made, *offsets, dynamic_slice_sizes=dims), operand.sizes)
+    return Padded(make("dynamic-slice", result, *offsets, dynamic_slice_sizes=dims), operand.sizes)
 
 
 def moving(operand: Padded, window: Window) -> list[int]:

@@ -29,13 +29,13 @@ def applied(body: Computation, operands: Sequence[Instruction]) -> list[Instruct
     for scalar in body.instructions:
         if scalar in became or scalar.opcode == "tuple":
             continue
-        made = scalar.with_(
+        elementwise = scalar.with_(
             operands=tuple([became[o] for o in scalar.operands]),
             control_predecessors=(),
         )
         if scalar.opcode == "constant":
-            became[scalar] = spread(made, dims)
+            became[scalar] = spread(elementwise, dims)
         else:
-            became[scalar] = made.with_(shape=array(scalar.shape.element_type, dims))
+            became[scalar] = elementwise.with_(shape=array(scalar.shape.element_type, dims))
     root = body.root
     return [became[o] for o in (root.operands if root.opcode == "tuple" else (root,))]

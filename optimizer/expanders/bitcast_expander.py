@@ -35,5 +35,5 @@ def move_elements(site: ExpansionSite) -> Instruction | None:
         return None
     moved = permuted(bits_of(operand, target.element_type), source.memory_order)
     order = target.memory_order
-    made = permuted(to_dims(moved, [target.dims[d] for d in order]), inverse(order))
-    return made if made.shape == target else make("copy", made, shape=target)
+    bitcast = permuted(to_dims(moved, [target.dims[d] for d in order]), inverse(order))
+    return bitcast if bitcast.shape == target else make("copy", bitcast, shape=target)

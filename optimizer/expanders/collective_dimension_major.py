@@ -34,17 +34,17 @@ def pieces_first(site: ExpansionSite) -> Instruction | None:
     count = _members(attrs, instr.operands[0].shape, results[0], along)
     if not count or all(prod(o.shape.dims[:along]) == 1 for o in instr.operands):
         return None
-    given = [_with_pieces(o, along, count, attrs) for o in instr.operands]
+    parts = [_with_pieces(o, along, count, attrs) for o in instr.operands]
     factor = {AllGather: count, AllToAll: 1, ReduceScatter: 1 / count}[type(attrs)]
-    shapes = [g.shape.with_dims((int(g.shape.dims[0] * factor), *g.shape.dims[1:])) for g in given]
+    shapes = [g.shape.with_dims((int(g.shape.dims[0] * factor), *g.shape.dims[1:])) for g in parts]
     shape = tuple_of(*shapes) if instr.shape.is_tuple else shapes[0]
-    made = instr.with_(
-        operands=tuple(given),
+    new = instr.with_(
+        operands=tuple(parts),
         attrs=replace(attrs, dimensions=(0,)),
         shape=shape,
         control_predecessors=(),
     )
-    whole = [element(made, n) for n in range(len(given))] if instr.shape.is_tuple else [made]
+    whole = [element(new, n) for n in range(len(parts))] if instr.shape.is_tuple else [new]
     back = [_joined(w, along, result) for w, result in zip(whole, results, strict=True)]
     return make("tuple", *back) if instr.shape.is_tuple else back[0]
 
@@ -70,13 +70,13 @@ def _joined(x: Instruction, along: int, shape: Shape) -> Instruction:
 
 
 def _members(
-    attrs: AllGather | AllToAll | ReduceScatter, given: Shape, made: Shape, along: int
+    attrs: AllGather | AllToAll | ReduceScatter, operand: Shape, result: Shape, along: int
 ) -> int:
     """The members of each group; 0 where the instruction does not tell."""
-    if 0 in given.dims or not attrs.dimensions:
+    if 0 in operand.dims or not attrs.dimensions:
         return 0
     if isinstance(attrs, AllToAll):
         sizes = {len(group) for group in attrs.replica_groups.groups()}
         return sizes.pop() if len(sizes) == 1 else 0
-    one, other = given.dims[along], made.dims[along]
+    one, other = operand.dims[along], result.dims[along]
     return max(one, other) // min(one, other)

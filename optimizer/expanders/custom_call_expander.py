@@ -183,8 +183,8 @@ def expanded(site: ExpansionSite) -> Instruction | None:
     A call whose operands or options are not what it expects stays: it is refused where it is run
     or emitted, and it may be that nobody needs it.
     """
-    found = all_expansions().get(a.CustomCall.of(site.instr).custom_call_target)
-    return None if found is None or problem_of(site.instr) else found(site)
+    rewrite = all_expansions().get(a.CustomCall.of(site.instr).custom_call_target)
+    return None if rewrite is None or problem_of(site.instr) else rewrite(site)
 
 
 @cache

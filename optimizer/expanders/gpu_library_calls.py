@@ -195,11 +195,11 @@ def expand_sort(site: ExpansionSite) -> Instruction:
         kind = "TOTALORDER" if x.shape.element_type.is_floating else ""
         return make("compare", key(x), key(y), direction=direction, type=kind)
 
-    made = make(
+    result = make(
         "sort", *instr.operands, called=(site.computation("before", scalars, before),),
         dimensions=(instr.operands[0].shape.rank - 1,), is_stable=True,
     )  # fmt: skip
-    return _with_workspace(instr, elements(made) if made.shape.is_tuple else [made])
+    return _with_workspace(instr, elements(result) if result.shape.is_tuple else [result])
 
 
 def _saturated(x: Instruction, result: Shape) -> Instruction:
@@ -213,7 +213,7 @@ def _saturated(x: Instruction, result: Shape) -> Instruction:
 def _with_workspace(instr: Instruction, outputs: list[Instruction]) -> Instruction:
     """The results of a call: those given, in its types, and zeros for the library's memory."""
     results = results_of(instr)
-    made = [to_type(x, shape.element_type) for x, shape in zip(outputs, results, strict=False)]
+    values = [to_type(x, shape.element_type) for x, shape in zip(outputs, results, strict=False)]
     if not instr.shape.is_tuple:
-        return made[0]
-    return make("tuple", *made, *(splat(0, shape) for shape in results[len(made) :]))
+        return values[0]
+    return make("tuple", *values, *(splat(0, shape) for shape in results[len(values) :]))

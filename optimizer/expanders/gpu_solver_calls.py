@@ -31,10 +31,10 @@ def call_lapack(site: ExpansionSite) -> Instruction:
     shapes = lapack_shapes(instr, form)
     shape = shapes[0] if len(shapes) == 1 else tuple_of(*shapes)
     whole = ffi_call(ffi_target(form.routine, letter), instr.operands, shape, form.options)
-    found = elements(whole) if whole.shape.is_tuple else [whole]
+    values = elements(whole) if whole.shape.is_tuple else [whole]
     outputs: list[Instruction] = []
     for number, (result, shape) in enumerate(zip(form.results, results_of(instr), strict=True)):
-        value = _adjoint(found[result]) if number == form.adjoint else found[result]
+        value = _adjoint(values[result]) if number == form.adjoint else values[result]
         # A number in the place of vectors that nobody asks for is 0.
         outputs.append(value if value.shape.rank == shape.rank else splat(0, shape))
     return make("tuple", *outputs) if instr.shape.is_tuple else outputs[0]

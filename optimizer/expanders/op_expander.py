@@ -81,8 +81,8 @@ class ExpansionSite:
         parameters = [make("parameter", number=i, shape=shape) for i, shape in enumerate(shapes)]
         root = compute(*parameters)
         order = dict.fromkeys([*parameters, *post_order(root)])
-        made = named(order, self.instr, self.names)
-        return Computation(self.names.unique(name), tuple(made.values()), made[root])
+        new = named(order, self.instr, self.names)
+        return Computation(self.names.unique(name), tuple(new.values()), new[root])
 
     def binary(self, opcode: str, element_type: ElementType) -> Computation:
         """The computation of one opcode on two scalars, for reduce and its relatives."""
@@ -180,10 +180,10 @@ def expander(
     """
 
     def enter(expansion: Any) -> Any:
-        made = expansion
+        result = expansion
         if isinstance(lefts[0], Application):
             guard = static_here if where is None else static_here & where
-            made = Rule(
+            result = Rule(
                 lefts[0],
                 expansion,
                 promise=promise,
@@ -193,10 +193,10 @@ def expander(
                 witness=witness or {},
                 doc=expansion.__doc__ or "",
             )
-            if made.name in EXPANSION_RULES:
-                raise ValueError(f"two rules are called {made.name}")
-            EXPANSION_RULES[made.name] = made
-        opcodes = made.left.opcodes if isinstance(made, Rule) else lefts
+            if result.name in EXPANSION_RULES:
+                raise ValueError(f"two rules are called {result.name}")
+            EXPANSION_RULES[result.name] = result
+        opcodes = result.left.opcodes if isinstance(result, Rule) else lefts
         described = {
             "__doc__": cleandoc(expansion.__doc__ or ""),
             "__module__": expansion.__module__,
@@ -204,28 +204,28 @@ def expander(
             "xla": xla,
             "promise": promise,
         }
-        _enter_pass(made, opcodes, described, always)
-        return made
+        _enter_pass(result, opcodes, described, always)
+        return result
 
     return enter
 
 
 def _enter_pass(
-    made: Rule | Expansion, opcodes: Iterable[str], described: dict[str, Any], always: bool
+    expansion: Rule | Expansion, opcodes: Iterable[str], described: dict[str, Any], always: bool
 ) -> None:
     """Register the pass of an expansion, whose keyword-only parameters are the options."""
-    function = made.right if isinstance(made, Rule) else made
+    function = expansion.right if isinstance(expansion, Rule) else expansion
     parameters = signature(cast("Any", function)).parameters.values()
     options = [p for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
 
     def run(self: object, module: Module, log: Log) -> Module:
-        chosen = _with_options(made, {o.name: getattr(self, o.name) for o in options})
+        chosen = _with_options(expansion, {o.name: getattr(self, o.name) for o in options})
         return expand(module, log, dict.fromkeys(opcodes, chosen), always=always)
 
     fields = {
         **described,
         "run": run,
-        "expansion": made if isinstance(made, Rule) else staticmethod(made),
+        "expansion": expansion if isinstance(expansion, Rule) else staticmethod(expansion),
         "__annotations__": {o.name: o.annotation for o in options},
         **{o.name: o.default for o in options},
     }
@@ -233,14 +233,14 @@ def _enter_pass(
     register(dataclass(frozen=True)(type(title, (), fields)))
 
 
-def _with_options(made: Rule | Expansion, options: dict[str, Any]) -> Rule | Expansion:
+def _with_options(expansion: Rule | Expansion, options: dict[str, Any]) -> Rule | Expansion:
     """An expansion with options; the very rule where they are none or the usual ones."""
-    function: Any = made.right if isinstance(made, Rule) else made
+    function: Any = expansion.right if isinstance(expansion, Rule) else expansion
     usual = {name: signature(function).parameters[name].default for name in options}
     if options == usual:
-        return made
+        return expansion
     chosen = update_wrapper(partial(function, **options), function)
-    return replace(made, right=chosen) if isinstance(made, Rule) else chosen
+    return replace(expansion, right=chosen) if isinstance(expansion, Rule) else chosen
 
 
 def expand(
@@ -268,7 +268,7 @@ def expand(
         return module
     names = names_of(module)
 
-    def visit(computation: Computation, found: SiteRewrites) -> None:
+    def visit(computation: Computation, rewrites: SiteRewrites) -> None:
         if computation.opcodes.isdisjoint(expansions):
             return
         there = frozenset(computation.instructions)
@@ -285,7 +285,7 @@ def expand(
             root = root if root in there else in_place_of(root, instr)
             new = adopted(root, instr, there, names)
             word = by.name if isinstance(by, Rule) else by.__name__
-            found.add(word, instr, *new, by=by, bindings=bindings, mixed=mixed)
+            rewrites.add(word, instr, *new, by=by, bindings=bindings, mixed=mixed)
 
     return rewrite_sites(module, log, visit, rebuild_module if always else rebuild_unfused)
 

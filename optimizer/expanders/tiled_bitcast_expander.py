@@ -34,8 +34,8 @@ def move_tiles(site: ExpansionSite) -> Instruction | None:
     row = _in_tiles(operand)
     if source.element_type is not target.element_type:
         row = bits_of(row, target.element_type)
-    made = _out_of_tiles(row, target)
-    return make("copy", made, shape=target)
+    flat = _out_of_tiles(row, target)
+    return make("copy", flat, shape=target)
 
 
 def _in_tiles(operand: Instruction) -> Instruction:

@@ -48,8 +48,8 @@ def cholesky(site: ExpansionSite) -> Instruction:
     target = ffi_target("potrf", LETTERS[shape.element_type.dtype])
     whole = ffi_call(target, [a], tuple_of(shape, _info(shape)), {"uplo": ord("L")})
     batch = range(shape.rank - 2)
-    found = spread(equal(element(whole, 1), 0), shape.dims, batch)
-    factor = make("select", found, element(whole, 0), splat(float("nan"), shape))
+    is_factored = spread(equal(element(whole, 1), 0), shape.dims, batch)
+    factor = make("select", is_factored, element(whole, 0), splat(float("nan"), shape))
     row, column = _row_and_column(shape)
     return make("select", less(row, column), splat(0, shape), factor)
 

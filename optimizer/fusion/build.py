@@ -22,7 +22,7 @@ def fused(
     members: Sequence[Instruction],
     roots: Sequence[Instruction],
     names: NameSupply,
-    kept: Collection[Instruction],
+    named: Collection[Instruction],
     kind: str = "kLoop",
 ) -> Instruction:
     """A fusion that computes some instructions and yields the values of some of them.
@@ -31,7 +31,7 @@ def fused(
     ----------
     members : what is computed, each after its operands; those that no root needs are left out.
     roots : those whose values it yields; a tuple of them if there are several.
-    kept : instructions that exist nowhere else from now on, so that they keep their names.
+    named : instructions that exist nowhere else from now on, so that they keep their names.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def fused(
         copies[operand] = Instruction(name, "parameter", operand.shape, (), attrs)
     for member in members:
         copies[member] = member.with_(
-            name=member.name if member in kept else names.unique(member.name),
+            name=member.name if member in named else names.unique(member.name),
             operands=tuple([copies[o] for o in member.operands]),
         )
     body = list(copies.values())
@@ -71,6 +71,6 @@ def fused(
 def _name(members: Sequence[Instruction]) -> str:
     """The last few opcodes that compute something: `multiply_add_reduce_fusion`."""
     silent = {"constant", "get-tuple-element", *MOVEMENT}
-    told = [m.opcode for m in members if m.opcode not in silent] or [members[-1].opcode]
-    words = list(dict.fromkeys(reversed(told)))[:_WORDS]
+    opcodes = [m.opcode for m in members if m.opcode not in silent] or [members[-1].opcode]
+    words = list(dict.fromkeys(reversed(opcodes)))[:_WORDS]
     return "_".join(reversed(words)).replace("-", "_") + "_fusion"

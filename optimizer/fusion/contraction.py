@@ -72,15 +72,15 @@ class Contraction:
 
     def following(self, node: Hashable) -> dict[Hashable, None]:
         """The nodes that use a node, or have to wait for it."""
-        found = self._following.get(node)
-        if found is None:
+        nodes = self._following.get(node)
+        if nodes is None:
             of, parts = self._node, self._parts[node]
             using = (user for part in parts for user in self._users[part])
             waiting = (user for part in parts for user in self._after.get(part, ()))
-            found = dict.fromkeys(of[user] for user in chain(using, waiting))
-            found.pop(node, None)
-            self._following[node] = found
-        return found
+            nodes = dict.fromkeys(of[user] for user in chain(using, waiting))
+            nodes.pop(node, None)
+            self._following[node] = nodes
+        return nodes
 
     def reaches(self, first: Hashable, second: Hashable) -> bool:
         """Whether `second` needs `first`, or it takes long to tell."""
@@ -94,16 +94,16 @@ class Contraction:
         number, last = self._number, self._number[second]
         if last - number[first] > _FAR and self._is_far_circle(first, second):
             return None
-        found = {n for n in self.following(first) if number[n] < last}
-        stack = list(found)
-        while stack and len(found) <= _PATIENCE:
+        nodes = {n for n in self.following(first) if number[n] < last}
+        stack = list(nodes)
+        while stack and len(nodes) <= _PATIENCE:
             for node in self.following(stack.pop()):
                 if node is second:
                     return None
-                if number[node] < last and node not in found:
-                    found.add(node)
+                if number[node] < last and node not in nodes:
+                    nodes.add(node)
                     stack.append(node)
-        return None if stack else found
+        return None if stack else nodes
 
     @cached_property
     def _tree(self) -> dict[Instruction, tuple[int, int]]:

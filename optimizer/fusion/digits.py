@@ -47,13 +47,13 @@ class Digits:
 
     def new(self, sizes: Sequence[int], space: int) -> DigitIndex:
         """A new digit for each size but 1."""
-        made: list[int] = []
+        digits: list[int] = []
         for size in sizes:
             if size != 1:
-                made.append(len(self._sizes))
+                digits.append(len(self._sizes))
                 self._sizes.append(size)
                 self._spaces.append(frozenset((space,)))
-        return tuple(made)
+        return tuple(digits)
 
     def size(self, digit: int) -> int:
         """The size of a digit."""
@@ -176,7 +176,7 @@ def _starts(gather: Instruction, number: int, groups: Sequence[DigitIndex]) -> D
 
 def _pieces(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int, int]] | None:
     """Split two rows of sizes into the same pieces: numbers in both rows, and the piece's size."""
-    found: list[tuple[int, int, int]] = []
+    pieces: list[tuple[int, int, int]] = []
     i = j = 0
     left, right = 1, 1
     while i < len(one) or j < len(other):
@@ -185,7 +185,7 @@ def _pieces(one: Sequence[int], other: Sequence[int]) -> list[tuple[int, int, in
         size = min(left, right)
         if size < 2 or left % size or right % size:
             return None
-        found.append((i, j, size))
+        pieces.append((i, j, size))
         left, right = left // size, right // size
         i, j = i + (left == 1), j + (right == 1)
-    return found
+    return pieces

@@ -43,12 +43,12 @@ class FusionGroup:
 
     def from_root_to(self, instr: Instruction) -> Iterator[Instruction]:
         """The members between the root and a value, through which the value reaches the root."""
-        found = {instr}
+        members = {instr}
         # Users were fused before their operands.
         for member in reversed(self.members):
-            takes = any(operand in found for operand in member.operands)
+            takes = any(operand in members for operand in member.operands)
             if takes and member.opcode in ELEMENTWISE | MOVEMENT:
-                found.add(member)
+                members.add(member)
                 yield member
 
     @property
@@ -72,7 +72,7 @@ class GroupDemand:
     @property
     def evaluations(self) -> float:
         """The number of evaluations in all groups."""
-        return sum(sum(each.values()) for each in self.by_group.values())
+        return sum(sum(counts.values()) for counts in self.by_group.values())
 
     def repeated(self, group: FusionGroup) -> float:
         """Operations that are done again, per iteration of a group's innermost loop."""

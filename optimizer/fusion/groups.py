@@ -93,9 +93,9 @@ class GroupPlanner:
         cheap = not setting.policy.is_expensive(instr) and 2 * reading <= instr.shape.bytes
         if refused.rule not in _OF_SOME_USERS or not cheap:
             return GroupDemand(instr)
-        alone = [GroupDemand(instr, {group: each}) for group, each in demand.by_group.items()]
+        alone = [GroupDemand(instr, {group: own}) for group, own in demand.by_group.items()]
         able = [a for a in alone if not any(RULES[r](setting, a) for r in _OF_SOME_USERS)]
-        return GroupDemand(instr, {group: each for a in able for group, each in a.by_group.items()})
+        return GroupDemand(instr, {group: own for a in able for group, own in a.by_group.items()})
 
     def _demand(self, instr: Instruction) -> GroupDemand:
         """The evaluations of a value in the groups that compute its users."""

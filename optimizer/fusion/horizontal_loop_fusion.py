@@ -75,14 +75,14 @@ def _concatenated(
         slices.append(make("slice", whole, slice=(SliceDim(start, limit),)))
         start = limit
     added = [row for row in rows if row not in outputs]
-    kept = {member for member in kernel.members if member.name in kept_names}
-    made = fused([*kernel.members, *added, whole, *slices], slices, names, kept, "kInput")
+    named = {member for member in kernel.members if member.name in kept_names}
+    fusion = fused([*kernel.members, *added, whole, *slices], slices, names, named, "kInput")
     values: dict[Instruction, Instruction] = {}
     for instr, member in kernel.values.items():
         flat = instr.shape.rank == 1
         # A sharding is of the dimensions that there are.
         notes = instr.annotations if flat else replace(instr.annotations, sharding=None)
-        element = make("get-tuple-element", made, index=outputs.index(member)).with_(
+        element = make("get-tuple-element", fusion, index=outputs.index(member)).with_(
             name=names.unique("get-tuple-element"), annotations=notes
         )
         values[instr] = element
@@ -91,7 +91,7 @@ def _concatenated(
             values[instr] = make("bitcast", element, shape=instr.shape).with_(
                 name=names.unique("bitcast"), annotations=instr.annotations
             )
-    return made, values
+    return fusion, values
 
 
 def _reshaped(instr: Instruction, dims: tuple[int, ...]) -> Instruction:

@@ -66,15 +66,15 @@ def with_kernels(
 
 def sequential_computations(module: Module) -> list[Computation]:
     """The computations whose instructions run one after the other, each with its own buffers."""
-    found: dict[Computation, None] = {}
+    computations: dict[Computation, None] = {}
     stack = [module.entry]
     while stack:
         computation = stack.pop()
-        if computation not in found:
-            found[computation] = None
+        if computation not in computations:
+            computations[computation] = None
             for instr in computation.instructions:
                 stack += instr.called if instr.opcode in SEQUENTIAL else ()
-    return list(found)
+    return list(computations)
 
 
 def without_fused(computation: Computation, fused_names: Collection[str]) -> Computation:

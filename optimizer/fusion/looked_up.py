@@ -23,13 +23,13 @@ MANY = 8
 def looked_up(computation: Computation) -> set[Instruction]:
     """The elementwise values of which users look up a few elements."""
     using = users(computation)
-    found: set[Instruction] = set()
+    tables: set[Instruction] = set()
     for instr in reversed(computation.instructions):
         if instr is computation.root or instr.opcode not in ELEMENTWISE or not using[instr]:
             continue
-        if all(user in found or _looks_up_few(user, instr) for user in using[instr]):
-            found.add(instr)
-    return found
+        if all(user in tables or _looks_up_few(user, instr) for user in using[instr]):
+            tables.add(instr)
+    return tables
 
 
 def _looks_up_few(user: Instruction, instr: Instruction) -> bool:

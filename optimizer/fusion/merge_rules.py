@@ -97,9 +97,9 @@ def size(merge: Merge) -> str | None:
         ("values to compute", len(kernel.members), policy.code),
         ("folds", kernel.totals.fold_count, policy.folds),
     )
-    for what, count, most in counts:
+    for noun, count, most in counts:
         if count > most:
-            return f"one kernel would have {count} {what}; at most {most}"
+            return f"one kernel would have {count} {noun}; at most {most}"
     return None
 
 
@@ -171,10 +171,10 @@ def large_transpose(merge: Merge) -> str | None:
     """A large array is transposed by tiles, not as its elements are folded."""
     if not merge.kernel.folds:
         return None
-    found = next(filter(merge.policy.is_large_transpose, merge.kernel.members), None)
-    if found is None:
+    moved = next(filter(merge.policy.is_large_transpose, merge.kernel.members), None)
+    if moved is None:
         return None
-    return f"the {found.shape.size} elements of %{found.name} would be read by columns and folded"
+    return f"the {moved.shape.size} elements of %{moved.name} would be read by columns and folded"
 
 
 def benefit(merge: Merge) -> str | None:

@@ -51,11 +51,11 @@ class MergedKernel:
     @cached_property
     def totals(self) -> Totals:
         """The sums over its members."""
-        found = Totals()
-        found.add(self.members, set(self.members))
+        totals = Totals()
+        totals.add(self.members, set(self.members))
         if len(self.outputs) > 1:
-            found.dims = None  # nothing says that one loop computes all of them
-        return found
+            totals.dims = None  # nothing says that one loop computes all of them
+        return totals
 
     @property
     def operands(self) -> Mapping[Instruction, int]:
@@ -70,9 +70,9 @@ class MergedKernel:
     @cached_property
     def distinct(self) -> Distinct:
         """The kernel's members, to find equal ones in kernels that are joined to it."""
-        found = Distinct(Identity(is_layout_sensitive=True), [], {}, {}, {})
-        found.add(self.members, self.values)
-        return found
+        distinct = Distinct(Identity(is_layout_sensitive=True), [], {}, {}, {})
+        distinct.add(self.members, self.values)
+        return distinct
 
     @cached_property
     def bytes(self) -> int:
@@ -89,14 +89,14 @@ def mergeable(
     computation: Computation, users: Users, policy: Policy, *, sharded: bool
 ) -> list[MergedKernel]:
     """The kernels of loops over arrays, which have no effects and no control dependencies."""
-    tied, found = ordered(computation), list[MergedKernel]()
+    tied, kernels = ordered(computation), list[MergedKernel]()
     for instr in computation.instructions:
         placed = sharded and instr.annotations.sharding is not None
         if instr not in tied and not placed and _is_loop(instr, policy) and not has_effect(instr):
             kernel = _kernel_of(instr, users)
             if kernel is not None and all(is_plain(m, policy) for m in kernel.members):
-                found.append(kernel)
-    return found
+                kernels.append(kernel)
+    return kernels
 
 
 def _is_loop(instr: Instruction, policy: Policy) -> bool:
@@ -133,9 +133,9 @@ def _kernel_of(instr: Instruction, users: Users) -> MergedKernel | None:
                 return None
             attrs = GetTupleElement.of(element)
             values[element] = copies[inner.root.operands[attrs.index]]
-    made = set(members)
+    own = set(members)
     # Two results that lie otherwise in memory may be one member, and are two to a bitcast.
-    if not values or any(v not in made or v.shape != i.shape for i, v in values.items()):
+    if not values or any(v not in own or v.shape != i.shape for i, v in values.items()):
         return None
     return MergedKernel((instr, *elements), tuple(members), values)
 
@@ -147,8 +147,8 @@ def _single(instr: Instruction) -> MergedKernel:
         for o in instr.operands
         if o.opcode == "constant" and o.shape.size == 1
     }
-    made = instr.with_(operands=tuple([copies.get(o, o) for o in instr.operands]))
-    return MergedKernel((instr,), (*copies.values(), made), {instr: made})
+    single = instr.with_(operands=tuple([copies.get(o, o) for o in instr.operands]))
+    return MergedKernel((instr,), (*copies.values(), single), {instr: single})
 
 
 def joined(first: MergedKernel, second: MergedKernel, needed: Needed) -> MergedKernel:
@@ -168,14 +168,14 @@ def joined(first: MergedKernel, second: MergedKernel, needed: Needed) -> MergedK
         if needed(instr, inside)
     }
     handed = tuple([copies[member] for member in first.values.values()])
-    made = MergedKernel(parts, tuple(both.members), values, handed, first.count + second.count)
+    kernel = MergedKernel(parts, tuple(both.members), values, handed, first.count + second.count)
     # They are distinct already, and the next kernel will be joined to them.
-    made.distinct = both
-    totals = made.totals = first.totals.copy()
-    totals.add(made.members[len(first.members) :], both.copies)
+    kernel.distinct = both
+    totals = kernel.totals = first.totals.copy()
+    totals.add(kernel.members[len(first.members) :], both.copies)
     if totals.dims is not None and not _share_a_loop(first, second, totals.dims):
         totals.dims = None
-    return made
+    return kernel
 
 
 def _share_a_loop(first: MergedKernel, second: MergedKernel, dims: tuple[int, ...]) -> bool:
@@ -276,13 +276,13 @@ class Distinct:
             operands = tuple([copies.get(o, o) for o in sources])
             for operand in operands:
                 numbers.setdefault(operand, len(numbers))
-            made = member
+            copy = member
             if operands != member.operands:
-                made = member.rewired(operands, member.control_predecessors, member.called)
-            copies[member] = self.known.setdefault(self.identity.key(made, numbers), made)
-            if copies[member] is made:
-                copies[made] = made
-                self.members.append(made)
+                copy = member.rewired(operands, member.control_predecessors, member.called)
+            copies[member] = self.known.setdefault(self.identity.key(copy, numbers), copy)
+            if copies[member] is copy:
+                copies[copy] = copy
+                self.members.append(copy)
 
     def copy(self) -> Distinct:
         """A copy, to which other members can be added."""

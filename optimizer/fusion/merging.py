@@ -36,8 +36,8 @@ class Merger:
     def __init__(self, computation: Computation, policy: Policy, *, sharded: bool = False) -> None:
         self._computation, self._policy = computation, policy
         self._users = users(computation)
-        found = mergeable(computation, self._users, policy, sharded=sharded)
-        self.kernels = dict.fromkeys(found)
+        kernels = mergeable(computation, self._users, policy, sharded=sharded)
+        self.kernels = dict.fromkeys(kernels)
         nodes = {part: kernel for kernel in self.kernels for part in kernel.parts}
         self._graph = Contraction(computation, self._users, nodes)
         self._changing = self._find_changing()
@@ -61,8 +61,8 @@ class Merger:
     def _around(self, instr: Instruction) -> list[MergedKernel]:
         """The kernel that computes a value, and those that read it, in order."""
         nodes = (self._graph.node(i) for i in (instr, *self._users[instr]))
-        found = dict.fromkeys(n for n in nodes if isinstance(n, MergedKernel))
-        return sorted(found, key=self._graph.number)
+        kernels = dict.fromkeys(n for n in nodes if isinstance(n, MergedKernel))
+        return sorted(kernels, key=self._graph.number)
 
     def _merge_around(self, instr: Instruction) -> bool:
         kernels, start = self._around(instr), 0
@@ -141,9 +141,9 @@ class Merger:
 
     def _find_changing(self) -> dict[Instruction, list[Instruction]]:
         """The kernels that may change the memory of each value; these are not merged."""
-        found: dict[Instruction, list[Instruction]] = {}
+        operands: dict[Instruction, list[Instruction]] = {}
         for user in self._computation.instructions:
             if user.opcode in _UPDATING and not self._is_kernel(user):
                 for operand in dict.fromkeys(user.operands):
-                    found.setdefault(operand, []).append(user)
-        return found
+                    operands.setdefault(operand, []).append(user)
+        return operands

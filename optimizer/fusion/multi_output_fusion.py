@@ -56,8 +56,8 @@ class MultiOutputFusion:
         def kernels(computation: Computation) -> Iterator[NewKernel]:
             for kernel in merged(module, computation, policy).kernels:
                 if kernel.count > 1:
-                    made, values = as_fusion(kernel, names, own_names(kernel, calls))
-                    yield NewKernel(kernel.parts[0], made, values, replaced(kernel))
+                    fusion, values = as_fusion(kernel, names, own_names(kernel, calls))
+                    yield NewKernel(kernel.parts[0], fusion, values, replaced(kernel))
 
         return with_kernels(module, log, "merge", kernels)
 
@@ -76,13 +76,13 @@ def replaced(kernel: MergedKernel) -> set[str]:
 
 def own_names(kernel: MergedKernel, calls: Mapping[str, int]) -> set[str]:
     """The names of values that are computed nowhere else."""
-    found: set[str] = set()
+    names: set[str] = set()
     for part in kernel.parts:
         if part.opcode != "fusion":
-            found.add(part.name)
+            names.add(part.name)
         elif calls[part.called[0].name] == 1:
-            found.update(i.name for i in part.called[0].instructions)
-    return found
+            names.update(i.name for i in part.called[0].instructions)
+    return names
 
 
 def as_fusion(
@@ -92,15 +92,15 @@ def as_fusion(
     outputs = kernel.outputs
     kinds = {part.attrs.kind for part in kernel.parts if isinstance(part.attrs, Fusion)}
     kind = "kInput" if "kInput" in kinds else "kLoop"
-    kept = {member for member in kernel.members if member.name in kept_names}
-    made = fused(kernel.members, outputs, names, kept, kind)
+    named = {member for member in kernel.members if member.name in kept_names}
+    fusion = fused(kernel.members, outputs, names, named, kind)
     if len(outputs) == 1:
-        return made, dict.fromkeys(kernel.values, made)
+        return fusion, dict.fromkeys(kernel.values, fusion)
     elements = {
         output: Instruction(
-            names.unique("get-tuple-element"), "get-tuple-element", output.shape, (made,),
+            names.unique("get-tuple-element"), "get-tuple-element", output.shape, (fusion,),
             GetTupleElement(index=number), annotations=output.annotations,
         )
         for number, output in enumerate(outputs)
     }  # fmt: skip
-    return made, {instr: elements[member] for instr, member in kernel.values.items()}
+    return fusion, {instr: elements[member] for instr, member in kernel.values.items()}

@@ -89,13 +89,13 @@ class LoopNest:
 
         One loop can count a run, as if it were a single dimension.
         """
-        found: list[DigitIndex] = []
+        runs: list[DigitIndex] = []
         for digit in index:
-            if found and self._are_neighbours(found[-1][-1], digit):
-                found[-1] += (digit,)
+            if runs and self._are_neighbours(runs[-1][-1], digit):
+                runs[-1] += (digit,)
             else:
-                found.append((digit,))
-        return found
+                runs.append((digit,))
+        return runs
 
     def _are_neighbours(self, first: int, second: int) -> bool:
         return self._is_known and all(
@@ -148,18 +148,18 @@ def nest_of(members: Sequence[Instruction], outputs: Sequence[Instruction]) -> L
         return f"%{lost.name} is read at several indices"
     inputs = {f: indices.digits.resolve(indices.folded[f]) for f in folds}
     order = inputs[folds[0]] if folds else index_of[outputs[0]]
-    kept = index_of[folds[0]] if folds else order
+    dims = index_of[folds[0]] if folds else order
     for fold in folds:
-        if inputs[fold] != order or index_of[fold] != kept:
+        if inputs[fold] != order or index_of[fold] != dims:
             return f"%{fold.name} and %{folds[0].name} fold in different loops"
     for output in outputs:
-        if index_of[output] not in (order, kept):
+        if index_of[output] not in (order, dims):
             return f"%{output.name} has other elements than the loops have iterations"
-    folded = tuple(d for d in order if d not in kept)
-    if tuple(d for d in order if d in kept) != kept:
+    folded = tuple(d for d in order if d not in dims)
+    if tuple(d for d in order if d in dims) != dims:
         return f"%{folds[0].name} has its elements in another order than what it folds"
     sweep = _sweeps(members)
-    return LoopNest(indices.digits, order, kept, folded, index_of, sweep, members, folds, outputs)
+    return LoopNest(indices.digits, order, dims, folded, index_of, sweep, members, folds, outputs)
 
 
 def _sweeps(members: Sequence[Instruction]) -> dict[Instruction, int]:
@@ -219,14 +219,14 @@ class _Indices:
         if groups is None:
             self._index[member] = None
             return None
-        kept, found = iter(groups), list[int]()
+        dims, digits = iter(groups), list[int]()
         self._spaces += 1
         self.digits.belong(index, self._spaces)
         for number, size in enumerate(member.operands[0].shape.dims):
             folded = number in attrs.dimensions
-            found += self.digits.new((size,), self._spaces) if folded else next(kept)
-        self.folded[member] = tuple(found)
-        return tuple(found)
+            digits += self.digits.new((size,), self._spaces) if folded else next(dims)
+        self.folded[member] = tuple(digits)
+        return tuple(digits)
 
     def resolved(self) -> dict[Instruction, DigitIndex]:
         """The index of each value that is read at one only."""

@@ -30,12 +30,12 @@ def repeats_rows(instr: Instruction) -> bool:
 
 def operations_behind(instr: Instruction, policy: Policy) -> int:
     """The number of elementwise operations behind an element, up to `_MOST` instructions back."""
-    found: dict[Instruction, None] = {}
+    operations: dict[Instruction, None] = {}
     stack = [instr]
-    while stack and len(found) < _MOST:
+    while stack and len(operations) < _MOST:
         current = stack.pop()
         inside = current.opcode in ELEMENTWISE or current.opcode in MOVEMENT
-        if inside and current not in found and not policy.is_expensive(current):
-            found[current] = None
+        if inside and current not in operations and not policy.is_expensive(current):
+            operations[current] = None
             stack += current.operands
-    return sum(each.opcode in ELEMENTWISE for each in found)
+    return sum(operation.opcode in ELEMENTWISE for operation in operations)

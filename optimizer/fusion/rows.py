@@ -96,9 +96,9 @@ def rows_of(instr: Instruction) -> Rows | None:
     first = rank - len(attrs.dimensions)
     if sorted(attrs.dimensions) != list(range(first, rank)):
         return None
-    found = Rows(dims[:first], dims[first:])
-    useful = found.count > 1 and machine.LEAST_ROW <= found.size <= machine.MOST_ROW
-    return found if useful else None
+    rows = Rows(dims[:first], dims[first:])
+    useful = rows.count > 1 and machine.LEAST_ROW <= rows.size <= machine.MOST_ROW
+    return rows if useful else None
 
 
 def rows_of_all(computation: Computation) -> Rows | None:
@@ -106,8 +106,8 @@ def rows_of_all(computation: Computation) -> Rows | None:
 
     It spreads what it folds: else it is a reduction as others are.
     """
-    found = next(filter(None, map(rows_of, computation.instructions)), None)
-    if found is None:
+    rows = next(filter(None, map(rows_of, computation.instructions)), None)
+    if rows is None:
         return None
     inside = [i for i in computation.instructions if i.opcode not in GIVEN]
     if inside and inside[-1].opcode == "tuple":
@@ -116,7 +116,7 @@ def rows_of_all(computation: Computation) -> Rows | None:
     results = root.operands if root.opcode == "tuple" else (root,)
     if any(r.opcode in GIVEN for r in results):
         return None
-    return found if inside and _fits(found, inside) else None
+    return rows if inside and _fits(rows, inside) else None
 
 
 def _fits(rows: Rows, inside: Sequence[Instruction]) -> bool:
@@ -153,7 +153,7 @@ def groups_of_rows(
     ----------
     taken : instructions that stay as they are.
     """
-    found: list[tuple[Instruction, ...]] = []
+    groups: list[tuple[Instruction, ...]] = []
     done = set(taken)
     for instr in computation.instructions:
         rows = rows_of(instr) if instr not in done else None
@@ -161,8 +161,8 @@ def groups_of_rows(
             continue
         for group in _groups(rows, instr, computation, done):
             done.update(group)
-            found.append(group)
-    return found
+            groups.append(group)
+    return groups
 
 
 def _groups(
@@ -195,17 +195,17 @@ def _edges(
     rows: Rows, instructions: Iterable[Instruction], done: set[Instruction]
 ) -> dict[Instruction, list[Instruction]]:
     """Neighbours of instructions that work row by row, in both directions."""
-    found: dict[Instruction, list[Instruction]] = {}
+    edges: dict[Instruction, list[Instruction]] = {}
     for instr in instructions:
         along = None if instr in done or _is_leaf(rows, instr) else rows.along(instr)
         if along is None:
             continue
-        found[instr] = []
+        edges[instr] = []
         for operand in along:
-            if operand in found:
-                found[instr].append(operand)
-                found[operand].append(instr)
-    return found
+            if operand in edges:
+                edges[instr].append(operand)
+                edges[operand].append(instr)
+    return edges
 
 
 def _is_leaf(rows: Rows, instr: Instruction) -> bool:
@@ -213,13 +213,13 @@ def _is_leaf(rows: Rows, instr: Instruction) -> bool:
 
 
 def _connected(start: Instruction, edges: dict[Instruction, list[Instruction]]) -> set[Instruction]:
-    found, stack = {start}, [start]
+    reached, stack = {start}, [start]
     while stack:
-        for each in edges.get(stack.pop(), ()):
-            if each not in found:
-                found.add(each)
-                stack.append(each)
-    return found
+        for node in edges.get(stack.pop(), ()):
+            if node not in reached:
+                reached.add(node)
+                stack.append(node)
+    return reached
 
 
 def with_leaves(members: Sequence[Instruction]) -> list[Instruction]:
@@ -227,16 +227,16 @@ def with_leaves(members: Sequence[Instruction]) -> list[Instruction]:
 
     A leaf that waits for another instruction goes on waiting where it is.
     """
-    found: dict[Instruction, None] = {}
+    leaves: dict[Instruction, None] = {}
     for member in members:
         for operand in member.operands:
             if operand.opcode in LEAVES and operand not in members and not _waits(operand):
                 if operand.operands and operand.operands[0].opcode == "constant":
-                    found[operand.operands[0]] = None
+                    leaves[operand.operands[0]] = None
                 if operand.opcode != "constant" or operand.shape.size == 1:
-                    found[operand] = None
-        found[member] = None
-    return list(found)
+                    leaves[operand] = None
+        leaves[member] = None
+    return list(leaves)
 
 
 def _waits(leaf: Instruction) -> bool:

@@ -238,11 +238,11 @@ def large_transpose(setting: Setting, demand: GroupDemand) -> str | None:
     """A large array is transposed by tiles, not as its elements are folded."""
     for group in filter(lambda g: g.reductions, demand.by_group):
         members = demand.instr, *group.members
-        found = next(filter(setting.policy.is_large_transpose, members), None)
-        if found is not None:
+        transpose = next(filter(setting.policy.is_large_transpose, members), None)
+        if transpose is not None:
             return (
                 f"the kernel of %{group.root.name}, which folds, would read the "
-                f"{found.shape.size} elements of %{found.name} by columns"
+                f"{transpose.shape.size} elements of %{transpose.name} by columns"
             )
     return None
 
@@ -308,11 +308,11 @@ def size(setting: Setting, demand: GroupDemand) -> str | None:
             ("operands", _operands(group, instr), policy.operands),
             ("reductions", group.reductions + folds, policy.reductions),
         )
-        for what, count, most in counts:
+        for noun, count, most in counts:
             if count > most:
                 return (
                     f"with %{instr.name} the kernel of %{group.root.name} would have {count} "
-                    f"{what}; at most {most}"
+                    f"{noun}; at most {most}"
                 )
     return None
 

@@ -46,8 +46,8 @@ def fuse_side_by_side(module: Module, log: Log, kind: Kind, fuse: Fuse, most: in
 
     def kernels(computation: Computation) -> Iterator[NewKernel]:
         for kernel in _found(computation, kind, most, sharded=sharded):
-            made, values = fuse(kernel, names, own_names(kernel, calls))
-            yield NewKernel(kernel.parts[0], made, values, replaced(kernel))
+            fusion, values = fuse(kernel, names, own_names(kernel, calls))
+            yield NewKernel(kernel.parts[0], fusion, values, replaced(kernel))
 
     return with_kernels(module, log, "side-by-side", kernels, _of_scalar_loops(module))
 
@@ -68,8 +68,8 @@ def _found(
 ) -> Iterator[MergedKernel]:
     """Kernels made of several that an instruction needs and that don't need each other."""
     using = users(computation)
-    found = mergeable(computation, using, GPU, sharded=sharded)
-    kinds = {k.parts[0]: (k, kind(k)) for k in found if len(k.values) == 1}
+    candidates = mergeable(computation, using, GPU, sharded=sharded)
+    kinds = {k.parts[0]: (k, kind(k)) for k in candidates if len(k.values) == 1}
     graph = Contraction(computation, using, {i: k for i, (k, _) in kinds.items()})
     # From uses to definitions, and a merged kernel at once: it needs the operands that its parts
     # needed each for itself.
@@ -108,8 +108,8 @@ def _merged(graph: Contraction, kernels: list[MergedKernel], most: int) -> Itera
             if between is None or second in graph.following(first):
                 others.append(other)
                 continue
-            made = joined(first, second, lambda _instr, _parts: True)
-            graph.merge(first, second, between, made)
-            whole = made
+            kernel = joined(first, second, lambda _instr, _parts: True)
+            graph.merge(first, second, between, kernel)
+            whole = kernel
         if whole.count > 1:
             yield whole

@@ -32,9 +32,9 @@ MOST_VALUES = 32
 
 def skewed(computation: Computation) -> set[Instruction]:
     """The values of a computation that are read at indices which take a division."""
-    found: set[Instruction] = set()
+    skewed_values: set[Instruction] = set()
     if computation.opcodes.isdisjoint(("bitcast", "reshape")):
-        return found
+        return skewed_values
     known = users(computation)
     # Reshapes, and values that hold elements of a reshape in its order.
     behind: dict[Instruction, _Path] = {}
@@ -46,8 +46,8 @@ def skewed(computation: Computation) -> set[Instruction]:
             used = known[instr]
             ends = again or not used or any(instr not in _followed(u) for u in used)
             if ends and path.divides and path.mixes:
-                found |= _divided_before(instr, behind.keys(), whole=not again)
-    return found
+                skewed_values |= _divided_before(instr, behind.keys(), whole=not again)
+    return skewed_values
 
 
 class _Path(NamedTuple):
@@ -104,7 +104,7 @@ def _divided_before(
     ----------
     whole : the loop may only be cut where it goes through whole rows.
     """
-    found: set[Instruction] = set()
+    dividends: set[Instruction] = set()
     dims = end.shape.dims
     stack = [(end, tuple([counter(str(d), size) for d, size in enumerate(dims)]))]
     for _ in range(MOST_VALUES):
@@ -114,12 +114,12 @@ def _divided_before(
         moved = sources(value, index)
         if _is_reshape(value):
             if any(_divides(part, whole=whole) for part in moved[0].source_index):
-                found.add(value.operands[0])
+                dividends.add(value.operands[0])
             if value is not end:
                 continue
         read_at = moved[0].source_index if moved else index
         stack += [(o, read_at) for o in _followed(value) if o in behind]
-    return found
+    return dividends
 
 
 def _divides(part: Sum, *, whole: bool) -> bool:

@@ -61,11 +61,11 @@ class SoftmaxRewriterTriton:
                 outputs = _outputs(group, computation, again, read, shared)
                 if not outputs:
                     continue  # nobody needs it
-                kept = set(group).difference(shared, again)
-                made, values = _as_fusion(group, outputs, names, kept)
-                if len(made.operands) + len(values) <= GPU.operands:
+                named = set(group).difference(shared, again)
+                fusion, values = _as_fusion(group, outputs, names, named)
+                if len(fusion.operands) + len(values) <= GPU.operands:
                     gone = [member.name for member in with_leaves(group)]
-                    yield NewKernel(group[-1], made, values, gone)
+                    yield NewKernel(group[-1], fusion, values, gone)
 
         return with_kernels(module, log, "rows", kernels)
 
@@ -86,14 +86,14 @@ def _computed_again(
     group: Sequence[Instruction], computation: Computation, few: AbstractSet[Instruction]
 ) -> set[Instruction]:
     """The members that others need only for a few elements, and compute for themselves."""
-    using, found = users(computation), set[Instruction]()
+    using, repeated = users(computation), set[Instruction]()
     for instr in reversed(group):
-        outside = [u for u in using[instr] if u in few or u in found]
+        outside = [u for u in using[instr] if u in few or u in repeated]
         others = (u for u in using[instr] if u not in few and u not in group)
         cheap = instr.opcode in ELEMENTWISE or instr.opcode == "broadcast"
         if outside and cheap and instr is not computation.root and not any(others):
-            found.add(instr)
-    return found
+            repeated.add(instr)
+    return repeated
 
 
 def _outputs(
@@ -120,15 +120,15 @@ def _as_fusion(
     group: Sequence[Instruction],
     outputs: Sequence[Instruction],
     names: NameSupply,
-    kept: AbstractSet[Instruction],
+    named: AbstractSet[Instruction],
 ) -> tuple[Instruction, dict[Instruction, Instruction]]:
     """A group as a fusion, and the replacements of its members' values."""
-    made = fused(with_leaves(group), outputs, names, kept, "kCustom")
+    fusion = fused(with_leaves(group), outputs, names, named, "kCustom")
     if len(outputs) == 1:
-        return made, {outputs[0]: made}
-    return made, {
+        return fusion, {outputs[0]: fusion}
+    return fusion, {
         output: Instruction(
-            names.unique("get-tuple-element"), "get-tuple-element", output.shape, (made,),
+            names.unique("get-tuple-element"), "get-tuple-element", output.shape, (fusion,),
             GetTupleElement(index=number), annotations=output.annotations,
         )
         for number, output in enumerate(outputs)

@@ -31,10 +31,10 @@ def least_bytes(computation: Computation, policy: Policy) -> dict[Instruction, i
 
     What takes more operations than a kernel may repeat is read.
     """
-    found: dict[Instruction, _ValueSource] = {}
+    sources: dict[Instruction, _ValueSource] = {}
     for instr in computation.instructions:
-        found[instr] = _source(instr, found, policy)
-    return {instr: source.bytes for instr, source in found.items()}
+        sources[instr] = _source(instr, sources, policy)
+    return {instr: source.bytes for instr, source in sources.items()}
 
 
 def _source(

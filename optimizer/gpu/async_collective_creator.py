@@ -30,12 +30,12 @@ class AsyncCollectiveCreator:
         """The module whose collectives are asynchronous."""
         names = names_of(module)
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             if len(computation.instructions) == len(computation.parameters) + 1:
                 # The computation of an async-start; another one inside it would gain nothing.
                 return
             for instr in computation.instructions:
                 if instr.opcode in SPLIT:
-                    found.add("split", instr, *pair(instr, names))
+                    rewrites.add("split", instr, *pair(instr, names))
 
         return rewrite_sites(module, log, visit)

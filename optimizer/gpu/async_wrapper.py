@@ -60,14 +60,14 @@ class AsyncWrapper:
             return module
         names = names_of(module)
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             if computation.name not in parallel:
                 return
             for instr, stream in assigned(computation, self.streams, A100).items():
                 # The text of a pair has one place for a sharding, and it belongs to the pair.
                 if stream and instr.annotations.sharding is None:
                     new = pair(instr, names, f'{{"operation_queue_id":"{stream}"}}')
-                    found.add("wrap", instr, *new)
+                    rewrites.add("wrap", instr, *new)
 
         parallel = _sequences(module)
         return rewrite_sites(module, log, visit)
@@ -75,17 +75,17 @@ class AsyncWrapper:
 
 def _sequences(module: Module) -> set[str]:
     """The computations that run as sequences of kernels and have no streams yet."""
-    found, pending = set[str](), [module.entry]
+    names, pending = set[str](), [module.entry]
     while pending:
         computation = pending.pop()
-        if computation.name in found:
+        if computation.name in names:
             continue
-        found.add(computation.name)
+        names.add(computation.name)
         for instr in computation.instructions:
             if instr.opcode in CONTROL:
                 pending += instr.called
     split = {c.name for c in module.computations for i in c.instructions if i.opcode in STARTS}
-    return found - split
+    return names - split
 
 
 def assigned(computation: Computation, streams: int, device: DeviceRates) -> dict[Instruction, int]:
@@ -102,7 +102,7 @@ def assigned(computation: Computation, streams: int, device: DeviceRates) -> dic
     heapq.heapify(ready)
     free = [0.0] * streams
     ends: dict[Instruction, tuple[float, int]] = {}
-    found: dict[Instruction, int] = {}
+    stream_of: dict[Instruction, int] = {}
     while ready:
         _, _, instr = heapq.heappop(ready)
         before = [ends[i] for i in (*instr.operands, *instr.control_predecessors)]
@@ -113,12 +113,12 @@ def assigned(computation: Computation, streams: int, device: DeviceRates) -> dic
             free[stream] = begins + seconds(instr, device)
             ends[instr] = free[stream], stream
         if is_kernel(instr):
-            found[instr] = ends[instr][1]
+            stream_of[instr] = ends[instr][1]
         for user in users[instr]:
             waits[user] -= 1
             if not waits[user]:
                 heapq.heappush(ready, (-paths[user], number[user], user))
-    return found
+    return stream_of
 
 
 def is_kernel(instr: Instruction) -> bool:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 def needed_by(computation: Computation) -> dict[Instruction, list[Instruction]]:
     """The instructions that wait for each one, as users or by control dependencies."""
-    found: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
+    users_of: dict[Instruction, list[Instruction]] = {i: [] for i in computation.instructions}
     for instr in computation.instructions:
         for needed in dict.fromkeys((*instr.operands, *instr.control_predecessors)):
-            found[needed].append(instr)
-    return found
+            users_of[needed].append(instr)
+    return users_of
 
 
 def paths_to_end(computation: Computation, device: DeviceRates) -> dict[Instruction, float]:

@@ -86,21 +86,21 @@ class Assigner:
         ----------
         parameters, result : in the layouts that they have to have; () and None for any.
         """
-        given: dict[Instruction, tuple[Shape, str]] = {}
+        layouts: dict[Instruction, tuple[Shape, str]] = {}
         wanted: dict[Instruction, tuple[Shape, ...]] = {}
         for parameter, shape in zip(computation.parameters, parameters, strict=False):
-            given[parameter] = shape, "parameter"
+            layouts[parameter] = shape, "parameter"
         for instr in computation.instructions:
             if instr.opcode in AS_WRITTEN:
-                given[instr] = instr.shape, "as-written"
+                layouts[instr] = instr.shape, "as-written"
                 wanted[instr] = as_written(instr)
             elif "control" in instr.row.traits:
                 wanted[instr], result_shape = self.border(instr)
-                given[instr] = result_shape, "callee"
+                layouts[instr] = result_shape, "callee"
             elif instr.opcode == "copy" and (source := copied_from(instr)):
-                given[instr] = instr.shape, "as-written"
+                layouts[instr] = instr.shape, "as-written"
                 wanted[instr] = (source,)
-        planner = LayoutPlanner(computation, self.policy, Borders(given, wanted, result))
+        planner = LayoutPlanner(computation, self.policy, Borders(layouts, wanted, result))
         planner.run()
         return planner
 

@@ -100,8 +100,8 @@ def _kept(reduce: Instruction) -> list[int]:
 
 def _reduced(reduce: Instruction, order: Order) -> Order:
     """The operand's layout with which a reduce gives a layout: row-major if that does."""
-    kept = _kept(reduce)
+    dims = _kept(reduce)
     plain = rows(reduce.operands[0].shape.rank)
-    if selected(plain, kept) == order:
+    if selected(plain, dims) == order:
         return plain
-    return (*sorted(_dimensions(reduce), reverse=True), *(kept[dim] for dim in order))
+    return (*sorted(_dimensions(reduce), reverse=True), *(dims[dim] for dim in order))

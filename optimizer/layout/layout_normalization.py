@@ -172,8 +172,8 @@ class Normalizer:
         shape = in_memory(instr.shape)
         permutation = tuple(source.index(d) for d in target)
         if permutation != tuple(range(len(permutation))):
-            made = make("transpose", operand, shape=shape, dimensions=permutation)
-            return self.like(instr, shape, [operand], made.attrs, "transpose")
+            transposed = make("transpose", operand, shape=shape, dimensions=permutation)
+            return self.like(instr, shape, [operand], transposed.attrs, "transpose")
         if instr.opcode == "copy":
             return self.like(instr, shape, [operand], instr.attrs)
         if self.scheduled:
@@ -189,8 +189,8 @@ class Normalizer:
             return computed
         memory = instr.shape.memory_order
         self.put(computed)
-        made = make("transpose", computed, shape=in_memory(instr.shape), dimensions=memory)
-        return self.fresh(instr, made)
+        transposed = make("transpose", computed, shape=in_memory(instr.shape), dimensions=memory)
+        return self.fresh(instr, transposed)
 
     def like(
         self,
@@ -243,8 +243,8 @@ class Normalizer:
         shape = instr.shape.with_default_layout()
         if (value, shape) not in self.views:
             permutation = tuple(memory.index(d) for d in range(len(memory)))
-            made = make("transpose", value, shape=shape, dimensions=permutation)
-            self.views[value, shape] = self.put(self.fresh(instr, made))
+            transposed = make("transpose", value, shape=shape, dimensions=permutation)
+            self.views[value, shape] = self.put(self.fresh(instr, transposed))
         return self.views[value, shape]
 
     def view(self, origin: Instruction, value: Instruction, shape: Shape) -> Instruction:

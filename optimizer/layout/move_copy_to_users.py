@@ -59,12 +59,12 @@ def sunk(user: Instruction, alone: set[Instruction], names: NameSupply) -> Instr
     if order is None:
         return None
     copy = moved[0]
-    made = user.with_(
+    moved_user = user.with_(
         name=names.unique(user.name),
         operands=tuple(o.operands[0] if o in moved else o for o in user.operands),
         shape=with_order(user.shape, order),
     )
-    return copy.with_(operands=(made,), shape=user.shape)
+    return copy.with_(operands=(moved_user,), shape=user.shape)
 
 
 def is_move(instr: Instruction) -> bool:

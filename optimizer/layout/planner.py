@@ -131,10 +131,10 @@ class LayoutPlanner:
 
     def given(self, instr: Instruction, index: Index) -> tuple[Order, str] | None:
         """The order that is settled already, and the rule."""
-        found = self.borders.given.get(instr)
-        if found is None:
+        layout = self.borders.given.get(instr)
+        if layout is None:
             return None
-        shape, rule = found
+        shape, rule = layout
         leaf = shape.at(index)
         return (leaf.layout.minor_to_major, rule) if leaf.layout else None
 

@@ -110,9 +110,9 @@ def _reduce(instr: Instruction) -> Attrs | None:
     attrs = a.Dimensions.of(instr)
     operand = instr.operands[0].shape
     memory = operand.memory_order
-    kept = [d for d in range(operand.rank) if d not in attrs.dimensions]
+    dims = [d for d in range(operand.rank) if d not in attrs.dimensions]
     left = [d for d in memory if d not in attrs.dimensions]
-    if left != [kept[d] for d in instr.shape.memory_order]:
+    if left != [dims[d] for d in instr.shape.memory_order]:
         return None
     return replace(attrs, dimensions=tuple(sorted(memory.index(d) for d in attrs.dimensions)))
 

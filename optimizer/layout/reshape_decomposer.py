@@ -31,8 +31,8 @@ def decompose_reshape(root: Instruction, x: Instruction) -> Instruction | None:
         return None
     forward = reshaped(operand.shape.dims, order_of(operand.shape), shape.dims)
     if forward is not None:
-        made = make("bitcast", operand, shape=with_order(shape, forward))
-        return _copied(made, shape)
+        bitcast = make("bitcast", operand, shape=with_order(shape, forward))
+        return _copied(bitcast, shape)
     backward = reshaped(shape.dims, order_of(shape), operand.shape.dims)
     order = rows(operand.shape.rank) if backward is None else backward
     aligned = _copied(operand, with_order(operand.shape, order))

@@ -124,7 +124,7 @@ def _ending_with(entry: Computation, last: Instruction) -> Computation:
     used = {o for i in entry.instructions if i is not entry.root for o in i.operands}
     last_ones = (entry.root, *(o for o in entry.root.operands if _is_view(o)))
     dropped = {i for i in last_ones if i not in used}
-    kept = [i for i in entry.instructions if i not in dropped]
-    if last not in kept:
-        kept.append(last)
-    return replace(entry, instructions=tuple(kept), root=last)
+    instructions = [i for i in entry.instructions if i not in dropped]
+    if last not in instructions:
+        instructions.append(last)
+    return replace(entry, instructions=tuple(instructions), root=last)

@@ -48,8 +48,8 @@ def group_dimensions(root: Instruction, x: Instruction, p: tuple[int, ...]) -> I
 
 def moving_together(permutation: Sequence[int], dims: Sequence[int]) -> list[list[int]]:
     """The operand's dimensions in the result's order, in runs that were neighbours before too."""
-    kept = [d for d, size in enumerate(dims) if size != 1]
-    follower = dict(pairwise(kept))
+    long_dims = [d for d, size in enumerate(dims) if size != 1]
+    follower = dict(pairwise(long_dims))
     groups: list[list[int]] = []
     for dim in permutation:
         if dims[dim] == 1:

@@ -55,7 +55,7 @@ class DotLibraryRewriter:
         """The module with library fusions."""
         library, names = LIBRARIES[self.target], names_of(module)
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             using, taken = users(computation), ordered(computation)
             for instr in computation.instructions:
                 if instr in taken or not library.decide(instr):
@@ -64,11 +64,11 @@ class DotLibraryRewriter:
                 members = [instr, *steps]
                 config = configuration(library.kinds[instr.opcode])
                 alone = [m for m in members if m.opcode not in CONSTANT_OPCODES]
-                made = fused(members, members[-1:], names, alone, "kCustom")
-                origin = made.annotations.metadata or instr.annotations.metadata
-                annotations = replace(made.annotations, metadata=origin, backend_config=config)
-                new = made.with_(annotations=annotations)
-                if found.add("library", members[-1], new):
+                fusion = fused(members, members[-1:], names, alone, "kCustom")
+                origin = fusion.annotations.metadata or instr.annotations.metadata
+                annotations = replace(fusion.annotations, metadata=origin, backend_config=config)
+                new = fusion.with_(annotations=annotations)
+                if rewrites.add("library", members[-1], new):
                     taken |= set(alone)
 
         return rewrite_sites(module, log, visit, rebuild_unfused, without_dead)
@@ -100,7 +100,7 @@ def epilogue(
     ----------
     taken : what other products have taken, and what control dependencies tie to others.
     """
-    found: list[Instruction] = []
+    steps: list[Instruction] = []
     last = start
     for _ in range(0 if library.is_plain(start) else library.steps):
         step = next(iter(using[last]), None)
@@ -114,9 +114,9 @@ def epilogue(
         spread = [o for o in others if is_spread(o) and o not in taken]
         if any(is_computed_here(o, step, using) for o in others if o not in spread):
             break
-        found += [*(constant for o in spread for constant in _constants(o)), *spread, step]
+        steps += [*(constant for o in spread for constant in _constants(o)), *spread, step]
         last = step
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(steps))
 
 
 def is_spread(operand: Instruction) -> bool:

@@ -99,12 +99,12 @@ def why_library(module: Module, name: str, target: str = "cpu") -> LibraryDecisi
     HloError
         HLO158 if there is no such instruction.
     """
-    found = instruction_named(name, module.instructions(), module, "there is no instruction {}")
+    instr = instruction_named(name, module.instructions(), module, "there is no instruction {}")
     library = LIBRARIES[target]
     for call in library.kinds.values():
-        if found.annotations.backend_config == configuration(call):
-            return LibraryDecision(call, "fusion", f"%{found.name} is such a call already")
-    return library.decide(found)
+        if instr.annotations.backend_config == configuration(call):
+            return LibraryDecision(call, "fusion", f"%{instr.name} is such a call already")
+    return library.decide(instr)
 
 
 def configuration(call: str) -> str:

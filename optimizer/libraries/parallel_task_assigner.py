@@ -84,11 +84,11 @@ def parallelism(instr: Instruction, threads: int) -> int:
 
 def partitions(instr: Instruction, parts: int) -> list[int]:
     """Into how many parts to cut the outermost dimensions, slowest first; [] for not at all."""
-    found: list[int] = []
+    counts: list[int] = []
     for dim in instr.shape.memory_order if instr.shape.layout else ():
         if parts <= 1:
             break
         count = min(instr.shape.dims[dim], parts)
-        found.append(count)
+        counts.append(count)
         parts //= max(count, 1)
-    return found if any(count > 1 for count in found) else []
+    return counts if any(count > 1 for count in counts) else []

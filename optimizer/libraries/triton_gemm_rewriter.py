@@ -51,7 +51,7 @@ class TritonGemmRewriter:
         """The module with fusions of products."""
         names = names_of(module)
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             using, taken = users(computation), ordered(computation)
             for instr in computation.instructions:
                 if instr.opcode != "dot" or instr in taken:
@@ -62,10 +62,10 @@ class TritonGemmRewriter:
                 after = epilogue(instr, computation, using, _TILES, taken | set(before))
                 members = operands_first(before, instr, after)
                 alone = [m for m in members if m.opcode not in ("broadcast", "constant")]
-                made = fused(members, members[-1:], names, alone, "kCustom")
+                fusion = fused(members, members[-1:], names, alone, "kCustom")
                 config = configuration("__triton_gemm")
-                new = made.with_(annotations=replace(made.annotations, backend_config=config))
-                if found.add("prologue", members[-1], new):
+                new = fusion.with_(annotations=replace(fusion.annotations, backend_config=config))
+                if rewrites.add("prologue", members[-1], new):
                     taken |= set(alone)
 
         return rewrite_sites(module, log, visit, rebuild_unfused, without_dead)
@@ -93,13 +93,13 @@ def prologue(
         if inside.issuperset(using[instr]):
             inside.add(instr)
             stack += instr.operands
-    found: list[Instruction] = []
+    steps: list[Instruction] = []
     stack = [dot]
     while stack:
         instr = stack.pop()
-        found += [o for o in instr.operands if o in inside or o.opcode == "constant"]
+        steps += [o for o in instr.operands if o in inside or o.opcode == "constant"]
         stack += [o for o in instr.operands if o in inside]
-    ordered_found = list(dict.fromkeys(reversed(found)))
+    ordered_found = list(dict.fromkeys(reversed(steps)))
     # A broadcast alone is the rewriters' of products.
     return ordered_found if any(i.row.elementwise for i in ordered_found) else []
 
@@ -122,7 +122,7 @@ def pays(dot: Instruction, before: Sequence[Instruction]) -> bool:
     """Whether the memory that is spared takes longer than a library would win on the product."""
     outer = {o for i in before for o in i.operands if o not in before}
     operands = [o for o in dict.fromkeys(dot.operands) if o in before]
-    stored, read = (sum(o.shape.unpacked_bytes for o in each) for each in (operands, outer))
+    stored, read = (sum(o.shape.unpacked_bytes for o in some) for some in (operands, outer))
     if read >= stored:
         return False
     spared = 2 * stored / A100.memory + A100.launch * len(operands)

@@ -154,9 +154,9 @@ class SlicedDot:
         twin : the copies of the body's instructions.
         """
         whole, *starts = [twin[o] for o in self.slice.operands]
-        for each in self.between:
-            shape = each.shape.with_dims(whole.shape.dims)
-            whole = site.named(each.with_(operands=(whole,), shape=shape))
+        for step in self.between:
+            shape = step.shape.with_dims(whole.shape.dims)
+            whole = site.named(step.with_(operands=(whole,), shape=shape))
         operands = [twin[o] for o in self.dot.operands]
         operands[self.side] = whole
         dot = self.dot.with_(operands=tuple(operands), attrs=self.attrs, shape=self.whole_shape)
@@ -176,17 +176,17 @@ def sliced_dots(site: LoopSite) -> list[SlicedDot]:
     if trips is None:
         return []
     known, tied = invariants(site, 0), ordered(loop.body)
-    found: dict[SlicedDot, object] = {}
+    dots: dict[SlicedDot, object] = {}
     rows: Counter[object] = Counter()
     for instr in loop.body.instructions:
         if instr.opcode != "dot" or instr in tied or not has_static_sizes(instr):
             continue
         for side, other in enumerate(reversed(instr.operands)):
-            each = sliced_dot(instr, side)
-            if each and other in known and each.slice.operands[0] in known:
-                found[each] = key = (each.slice.operands[0], other, each.attrs)
-                rows[key] += trips * each.slice.shape.dims[each.dim]
-    return [d for d, key in found.items() if rows[key] >= d.slice.operands[0].shape.dims[d.dim]]
+            sliced = sliced_dot(instr, side)
+            if sliced and other in known and sliced.slice.operands[0] in known:
+                dots[sliced] = key = (sliced.slice.operands[0], other, sliced.attrs)
+                rows[key] += trips * sliced.slice.shape.dims[sliced.dim]
+    return [d for d, key in dots.items() if rows[key] >= d.slice.operands[0].shape.dims[d.dim]]
 
 
 def sliced_dot(dot: Instruction, side: int) -> SlicedDot | None:
@@ -210,5 +210,5 @@ def sliced_dot(dot: Instruction, side: int) -> SlicedDot | None:
     removed = (*sizes[:dim], *sizes[dim + 1 :])
     if reshapes and (sizes[dim] != 1 or reshapes[0].shape.dims != removed):
         return None
-    found = SlicedDot(dot, side, instr, tuple(between), dim, bool(reshapes))
-    return None if dim in found.used else found
+    sliced = SlicedDot(dot, side, instr, tuple(between), dim, bool(reshapes))
+    return None if dim in sliced.used else sliced

@@ -40,10 +40,10 @@ def live_elements(site: LoopSite) -> set[int]:
     loop, live = site.loop, set[int]()
     pending = {i for i in site.used if not loop.is_invariant(i)}
     for computation in loop.instr.called:
-        kept = [i for i in computation.instructions if has_effect(i)]
-        kept += ordered(computation)
+        roots = [i for i in computation.instructions if has_effect(i)]
+        roots += ordered(computation)
         # The body's root needs every element; each element's own needs decide.
-        pending |= elements_needed(computation, [i for i in kept if i is not loop.body.root])
+        pending |= elements_needed(computation, [i for i in roots if i is not loop.body.root])
     pending |= elements_needed(loop.condition, [loop.condition.root])
     while pending:
         live |= pending
@@ -88,7 +88,7 @@ def induction_variables(site: LoopSite) -> Instruction | None:
     counter of iterations for them all.
     """
     loop = site.loop
-    counters = {i: found for i in range(loop.size) for found in [_counter(loop, i)] if found}
+    counters = {i: counter for i in range(loop.size) for counter in [_counter(loop, i)] if counter}
     deciding = induction_index(loop)
     base = deciding if deciding in counters else next(iter(counters), None)
     if base is None:

@@ -36,8 +36,8 @@ def flatten_nested_tuples(site: LoopSite) -> Instruction | None:
     def flattened(whole: Instruction) -> Instruction:
         """A tuple of all leaves, which stands for a nested one."""
         leaves = [leaf_of(whole, path, site.named) for path in paths]
-        made = site.named(make("tuple", *leaves))
-        return made.with_(annotations=flat_annotations(whole))
+        flat = site.named(make("tuple", *leaves))
+        return flat.with_(annotations=flat_annotations(whole))
 
     def nested(whole: Instruction) -> Instruction:
         """The nested tuple that a tuple of all leaves stands for."""
@@ -52,13 +52,13 @@ def flatten_nested_tuples(site: LoopSite) -> Instruction | None:
             plan[root] = flattened(root)
         return rebuild(computation, plan)
 
-    made = instr.with_(
+    loop = instr.with_(
         operands=(flattened(instr.operands[0]),),
         shape=flat,
         called=tuple([inside(site.own(c)) for c in instr.called]),
         annotations=flat_annotations(instr),
     )
-    return nested(made)
+    return nested(loop)
 
 
 def leaf_of(

@@ -41,13 +41,13 @@ class Affine:
 
     def value(self, element: Instruction) -> list[Instruction]:
         """The instructions that compute it of the other element, the value last."""
-        made: list[Instruction] = [element]
+        steps: list[Instruction] = [element]
         bits = element.shape.element_type.bits
         if self.factor != 1:
-            made += _with_number("multiply", element, self.factor % 2**bits)
+            steps += _with_number("multiply", element, self.factor % 2**bits)
         if self.offset % 2**bits:
-            made += _with_number("add", made[-1], self.offset % 2**bits)
-        return made[1:]
+            steps += _with_number("add", steps[-1], self.offset % 2**bits)
+        return steps[1:]
 
 
 def _with_number(opcode: str, left: Instruction, number: int) -> list[Instruction]:
@@ -67,18 +67,18 @@ def narrowed(site: LoopSite, gone: StandIns) -> Instruction:
     """
     loop = site.loop
     instr, init = loop.instr, loop.instr.operands[0]
-    kept = [i for i in range(loop.size) if i not in gone]
+    indices = [i for i in range(loop.size) if i not in gone]
     values = [site.initial(i) for i in range(loop.size)]
-    start = site.named(make("tuple", *[values[i] for i in kept]))
-    condition, body = [narrow(site.own(c), kept, gone, site.names) for c in instr.called]
-    made = instr.with_(
-        operands=(start.with_(annotations=chosen(init, kept)),),
-        shape=of_elements(instr.shape, kept),
+    start = site.named(make("tuple", *[values[i] for i in indices]))
+    condition, body = [narrow(site.own(c), indices, gone, site.names) for c in instr.called]
+    new_loop = instr.with_(
+        operands=(start.with_(annotations=chosen(init, indices)),),
+        shape=of_elements(instr.shape, indices),
         called=(condition, body),
-        annotations=chosen(instr, kept),
+        annotations=chosen(instr, indices),
     )
-    for index, i in enumerate(kept):
-        values[i] = site.element(made, index)
+    for index, i in enumerate(indices):
+        values[i] = site.element(new_loop, index)
     for i, stand_in in gone.items():
         if isinstance(stand_in, int):
             values[i] = values[stand_in]
@@ -89,26 +89,28 @@ def narrowed(site: LoopSite, gone: StandIns) -> Instruction:
 
 
 def narrow(
-    computation: Computation, kept: Sequence[int], gone: StandIns, names: NameSupply
+    computation: Computation, indices: Sequence[int], gone: StandIns, names: NameSupply
 ) -> Computation:
     """A loop's condition or body that sees, and if it gives a state yields, only some elements."""
-    plan, root = narrow_parameter(computation, kept, gone, names), computation.root
+    plan, root = narrow_parameter(computation, indices, gone, names), computation.root
     if root.shape.is_tuple:
         plan[root] = root.with_(
-            operands=tuple([root.operands[i] for i in kept]),
-            shape=of_elements(root.shape, kept),
-            annotations=chosen(root, kept),
+            operands=tuple([root.operands[i] for i in indices]),
+            shape=of_elements(root.shape, indices),
+            annotations=chosen(root, indices),
         )
     return without_dead(rebuild(computation, plan))
 
 
 def narrow_parameter(
-    computation: Computation, kept: Sequence[int], gone: StandIns, names: NameSupply
+    computation: Computation, places: Sequence[int], gone: StandIns, names: NameSupply
 ) -> Plan:
     """The plan by which a computation's parameter has only some of its elements."""
     state = computation.parameters[0]
-    new_state = state.with_(shape=of_elements(state.shape, kept), annotations=chosen(state, kept))
-    renumbered = {old: new for new, old in enumerate(kept)}
+    new_state = state.with_(
+        shape=of_elements(state.shape, places), annotations=chosen(state, places)
+    )
+    renumbered = {old: new for new, old in enumerate(places)}
     plan = {state: new_state}
     copies = {
         i: stand_in.with_(name=names.unique(stand_in.name))
@@ -142,6 +144,6 @@ def _named(stand_in: Affine, element: Instruction, names: NameSupply) -> Instruc
     return list(became.values())[-1]
 
 
-def of_elements(shape: Shape, kept: Sequence[int]) -> Shape:
+def of_elements(shape: Shape, indices: Sequence[int]) -> Shape:
     """The tuple of some of a tuple's elements."""
-    return tuple_of(*[shape.elements[i] for i in kept])
+    return tuple_of(*[shape.elements[i] for i in indices])

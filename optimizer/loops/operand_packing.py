@@ -120,8 +120,8 @@ def packed(site: LoopSite, dots: dict[Instruction, int]) -> Instruction:
         inside, dims = made_of[key], replace(DotDims.of(dot), rhs_contracting_dims=(1,))
         rows, columns = dot.shape.dims
         shape = dot.shape.with_dims((rows, columns // width(dot), width(dot)))
-        made = dot.with_(operands=(left, inside), attrs=dims, shape=shape)
-        plan[twin[dot]] = site.named(make("bitcast", site.named(made), shape=dot.shape))
+        product = dot.with_(operands=(left, inside), attrs=dims, shape=shape)
+        plan[twin[dot]] = site.named(make("bitcast", site.named(product), shape=dot.shape))
     loop = site.loop.instr.with_(called=(site.loop.condition, rebuild(body, plan)))
     there = loop_of(loop)
     assert there is not None

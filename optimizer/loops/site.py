@@ -60,7 +60,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
     names, shared = names_of(module), cache(lambda: shared_computations(module))
     word, scheduled = transformation.__name__.replace("_", "-"), module.header.is_scheduled
 
-    def visit(computation: Computation, found: SiteRewrites) -> None:
+    def visit(computation: Computation, rewrites: SiteRewrites) -> None:
         if "while" not in computation.opcodes:
             return
         for loop, using in free_loops(computation):
@@ -68,7 +68,7 @@ def transformed(module: Module, transformation: Transformation, log: Log) -> Mod
             new = transformation(LoopSite(loop.instr, names, shared, loop, used, scheduled))
             if new is not None:
                 plan = replacing(loop.instr, new, using)
-                found.add(word, loop.instr, new, plan=plan, by=transformation)
+                rewrites.add(word, loop.instr, new, plan=plan, by=transformation)
 
     return rewrite_sites(module, log, visit, finish=without_dead)
 

@@ -120,7 +120,7 @@ def elements_used(instr: Instruction, users: Sequence[Instruction], *, is_root: 
     return {i for i in used if i is not None}
 
 
-def chosen(instr: Instruction, kept: Sequence[int]) -> Annotations:
+def chosen(instr: Instruction, indices: Sequence[int]) -> Annotations:
     """The annotations of a tuple that has only some of its elements left.
 
     The shardings of those elements stay; what is said of indices of the tuple does not.
@@ -132,9 +132,9 @@ def chosen(instr: Instruction, kept: Sequence[int]) -> Annotations:
     leaves = [index for index, _ in instr.shape.leaves()]
     left = tuple(
         [
-            each
-            for i in kept
-            for index, each in zip(leaves, sharding.elements, strict=False)
+            element
+            for i in indices
+            for index, element in zip(leaves, sharding.elements, strict=False)
             if index[0] == i
         ]
     )

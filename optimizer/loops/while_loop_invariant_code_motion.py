@@ -93,8 +93,8 @@ def invariants(site: LoopSite, ratio: float) -> dict[Instruction, None]:
 
 def inflates(instr: Instruction, ratio: float) -> bool:
     """Whether an instruction makes far more bytes than it gets."""
-    given = sum(o.shape.bytes for o in instr.operands)
-    return bool(ratio) and instr.opcode != "constant" and instr.shape.bytes > ratio * given
+    operand_bytes = sum(o.shape.bytes for o in instr.operands)
+    return bool(ratio) and instr.opcode != "constant" and instr.shape.bytes > ratio * operand_bytes
 
 
 def ends(instr: Instruction) -> bool:

@@ -35,13 +35,13 @@ def widened(site: LoopSite, outside: Mapping[Instruction, Instruction]) -> Instr
     start = site.named(make("tuple", *values, *added))
     condition = more_state(site.own(loop.condition), added)
     body = with_more_state(site, outside)
-    made = instr.with_(
+    wide_loop = instr.with_(
         operands=(start.with_(annotations=extended(instr.operands[0], added)),),
         shape=start.shape,
         called=(condition, body),
         annotations=extended(instr, added),
     )
-    whole = site.named(make("tuple", *[site.element(made, i) for i in range(loop.size)]))
+    whole = site.named(make("tuple", *[site.element(wide_loop, i) for i in range(loop.size)]))
     return whole.with_(annotations=chosen(instr, range(loop.size)))
 
 
@@ -53,7 +53,7 @@ def more_state(computation: Computation, added: Sequence[Instruction]) -> Comput
 
 def wider(state: Instruction, added: Sequence[Instruction]) -> Instruction:
     """A parameter with more elements."""
-    shape = tuple_of(*state.shape.elements, *[each.shape for each in added])
+    shape = tuple_of(*state.shape.elements, *[instr.shape for instr in added])
     return state.with_(shape=shape, annotations=extended(state, added))
 
 
@@ -80,7 +80,7 @@ def extended(instr: Instruction, added: Sequence[Instruction]) -> Annotations:
     sharding = annotations.sharding
     if sharding is None or sharding.kind != "tuple":
         return annotations
-    more = [each for instr in added for each in shardings_of(instr)]
+    more = [sharding for instr in added for sharding in shardings_of(instr)]
     return replace(annotations, sharding=replace(sharding, elements=(*sharding.elements, *more)))
 
 

@@ -111,9 +111,9 @@ class BufferAssignment:
     # -------------------------------------------------------------- allocations
 
     def _new(self, size: int, **kinds: int | bool | Computation | None) -> Allocation:
-        made = Allocation(len(self.allocations), size, **kinds)  # type: ignore[arg-type]
-        self.allocations.append(made)
-        return made
+        allocation = Allocation(len(self.allocations), size, **kinds)  # type: ignore[arg-type]
+        self.allocations.append(allocation)
+        return allocation
 
     def _put(self, buffer: Buffer, allocation: Allocation, offset: int) -> None:
         allocation.buffers[buffer] = offset
@@ -123,12 +123,12 @@ class BufferAssignment:
         own = self._parameters_and_outputs()
         hosts: list[tuple[Allocation, Heap]] = []
         for buffer, (parameter, output) in own.items():
-            made = self._new(buffer.bytes, parameter=parameter, output=output)
-            self._put(buffer, made, 0)
+            allocation = self._new(buffer.bytes, parameter=parameter, output=output)
+            self._put(buffer, allocation, 0)
             if output is not None:
                 heap = Heap()
                 heap.put(block(buffer), 0)
-                hosts.append((made, heap))
+                hosts.append((allocation, heap))
         for buffer in self.buffers:
             if buffer not in self._of and buffer.fixed:
                 self._put(buffer, self._new(buffer.bytes, constant=True), 0)
@@ -141,15 +141,15 @@ class BufferAssignment:
         """The buffers of parameters, outputs, and of both where a parameter is donated."""
         flow, of = self.buffers.flow, self.buffers.of
         leaves = [leaf for p in self.module.entry.parameters for leaf in flow.at[p]]
-        found: dict[Buffer, tuple[int | None, int | None]] = {}
+        numbers: dict[Buffer, tuple[int | None, int | None]] = {}
         for number, value in enumerate(leaves):
             if isinstance(value, Value):
-                found[of[value]] = (number, None)
+                numbers[of[value]] = (number, None)
         for number, value in enumerate(flow.outputs):
             if value:
-                parameter, _ = found.get(of[value], (None, None))
-                found[of[value]] = (parameter, number)
-        return found
+                parameter, _ = numbers.get(of[value], (None, None))
+                numbers[of[value]] = (parameter, number)
+        return numbers
 
     def _in_outputs(self, rest: list[Buffer], hosts: list[tuple[Allocation, Heap]]) -> list[Buffer]:
         """Place temporaries where the outputs will be, while these are not computed yet.

@@ -116,7 +116,7 @@ class Buffers:
 
     def _donations(self, module: Module) -> dict[Value, Value]:
         """The parameters that are donated, and the outputs that they are donated for."""
-        found: dict[Value, Value] = {}
+        donations: dict[Value, Value] = {}
         leaves = [index for index, _ in module.entry.root.shape.leaves()]
         for alias in module.header.input_output_alias:
             parameter = module.entry.parameters[alias.parameter]
@@ -126,14 +126,14 @@ class Buffers:
             source = self.flow.at[parameter][indices.index(alias.parameter_index)]
             target = self.flow.outputs[leaves.index(alias.output_index)]
             if isinstance(source, Value) and target:
-                found[source] = target
-        return found
+                donations[source] = target
+        return donations
 
     def _own(self, value: Value) -> Buffer:
         """A buffer for one value."""
         stays = [(first, last, value) for first, last in value.live]
-        kept = value.kind == "parameter" and value not in self._donated
-        fixed = value if kept or value.kind == "constant" else None
+        is_fixed = value.kind == "parameter" and value not in self._donated
+        fixed = value if is_fixed or value.kind == "constant" else None
         return Buffer([value], stays, fixed, value if value.kind == "output" else None)
 
     def _updates(self) -> Iterator[Update]:
@@ -173,19 +173,19 @@ class Buffers:
 
     def _unite(self, one: Value, other: Value) -> Clash | None:
         """Let two values share a buffer, or give the reason why they can't."""
-        kept, merged = self.of[one], self.of[other]
-        if kept is merged:
+        larger, merged = self.of[one], self.of[other]
+        if larger is merged:
             return None
-        clash = self.clash(kept, merged)
+        clash = self.clash(larger, merged)
         if clash:
             return clash
-        if len(kept.values) < len(merged.values):
-            kept, merged = merged, kept
+        if len(larger.values) < len(merged.values):
+            larger, merged = merged, larger
         for stay in merged.stays:
-            kept.stays.insert(bisect_right(kept.stays, stay[0], key=_first), stay)
-        kept.values += merged.values
-        kept.output = kept.output or merged.output
-        self.of.update(dict.fromkeys(merged.values, kept))
+            larger.stays.insert(bisect_right(larger.stays, stay[0], key=_first), stay)
+        larger.values += merged.values
+        larger.output = larger.output or merged.output
+        self.of.update(dict.fromkeys(merged.values, larger))
         return None
 
     def share(self, one: Value, other: Value) -> bool:

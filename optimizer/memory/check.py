@@ -56,16 +56,16 @@ class Checker:
             for instr in computation.instructions:
                 if instr.opcode == "constant" and instr in self.assignment.buffers.flow.at:
                     self.shown[instr] = self._marked(instr)
-        given = [self._marked(p) for p in module.entry.parameters]
-        results = self._computation(module.entry, given)
+        arguments = [self._marked(p) for p in module.entry.parameters]
+        results = self._computation(module.entry, arguments)
         for number, leaf in enumerate(results):
             self._read(module.entry.root, leaf)
             for piece, _ in leaf:
                 if piece.allocation.output != number or piece.offset:
                     self._fail(module.entry.root, f"result {number} does not lie in its output")
 
-    def _fail(self, instr: Instruction, what: str) -> None:
-        raise HloError("HLO172", f"%{instr.name}: {what}", instr.span)
+    def _fail(self, instr: Instruction, problem: str) -> None:
+        raise HloError("HLO172", f"%{instr.name}: {problem}", instr.span)
 
     def _slices(self, instr: Instruction) -> list[AllocationSlice | None]:
         count = sum(1 for _ in instr.shape.leaves())
@@ -73,13 +73,13 @@ class Checker:
 
     def _marked(self, instr: Instruction, skipped: range = range(0)) -> Leaves:
         """New marks where an instruction's value lies, save some leaves."""
-        found: list[Leaf] = []
+        leaves: list[Leaf] = []
         for number, piece in enumerate(self._slices(instr)):
             mark = object()
             if piece and number not in skipped:
                 self.memory.write(piece, mark)
-            found.append(((piece, mark),) if piece else ())
-        return tuple(found)
+            leaves.append(((piece, mark),) if piece else ())
+        return tuple(leaves)
 
     def _read(self, reader: Instruction, *leaves: Leaf) -> None:
         """Check that the operands of an instruction are not overwritten yet."""
@@ -90,8 +90,8 @@ class Checker:
                     where = f"bytes {piece.offset} to {end} of allocation {piece.allocation.index}"
                     self._fail(reader, f"what it reads in {where} was overwritten")
 
-    def _computation(self, computation: Computation, given: Sequence[Leaves]) -> Leaves:
-        for parameter, leaves in zip(computation.parameters, given, strict=True):
+    def _computation(self, computation: Computation, arguments: Sequence[Leaves]) -> Leaves:
+        for parameter, leaves in zip(computation.parameters, arguments, strict=True):
             self._show(parameter, leaves)
         for instr in computation.instructions:
             if instr.opcode not in GIVEN:
@@ -149,8 +149,8 @@ class Checker:
             return (*known, *self._marked(instr, skipped=range(len(known)))[len(known) :])
         if instr.opcode == "copy-start":
             count = len(flat)
-            made = self._marked(instr, skipped=range(count, 2 * count))
-            return (*made[:count], *flat, *made[2 * count :])
+            leaves = self._marked(instr, skipped=range(count, 2 * count))
+            return (*leaves[:count], *flat, *leaves[2 * count :])
         self._see_what_it_writes(instr, operands)
         return self._marked(instr)
 
@@ -159,8 +159,8 @@ class Checker:
         self._read(instr, *flat)
         if instr.opcode in COLLECTIVE_STARTS:
             before = operands_shown(instr)
-            made = self._marked(instr, skipped=range(before))
-            return (*flat[:before], *made[before:])
+            leaves = self._marked(instr, skipped=range(before))
+            return (*flat[:before], *leaves[before:])
         start = instr.operands[0]
         self._read(instr, *(leaf for o in start.operands for leaf in self.shown[o]))
         return self._element(start, 1) if operands_shown(start) else operands[0]
@@ -182,9 +182,9 @@ class Checker:
         self._read(instr, *operands[0])
         before = self.memory
         ends: list[tuple[MarkedMemory, Leaves]] = []
-        for branch, given in zip(instr.called, operands[1:], strict=True):
+        for branch, operand in zip(instr.called, operands[1:], strict=True):
             self.memory = before.copy()
-            leaves = self._computation(branch, [given])
+            leaves = self._computation(branch, [operand])
             self._show(instr, leaves)
             ends.append((self.memory, leaves))
         return self._joined(ends)

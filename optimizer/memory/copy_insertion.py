@@ -164,7 +164,7 @@ def in_order(copies: list[WantedCopy]) -> Copies:
     A copy may run when no other one still has to read the buffer that it writes. If none may, they
     run in a circle, and saving one source first opens it.
     """
-    found = Copies()
+    plan = Copies()
     readers: dict[Buffer | None, int] = {}
     for copy in copies:
         readers[copy.source] = readers.get(copy.source, 0) + 1
@@ -172,16 +172,16 @@ def in_order(copies: list[WantedCopy]) -> Copies:
     while waiting:
         ready = [c for c in waiting if readers.get(c.target, 0) == int(c.source is c.target)]
         if not ready:
-            saved = next(c for c in waiting if c not in found.saved)
-            found.saved.append(saved)
+            saved = next(c for c in waiting if c not in plan.saved)
+            plan.saved.append(saved)
             readers[saved.source] -= 1
             continue
         for copy in ready:
-            found.order.append(copy)
+            plan.order.append(copy)
             del waiting[copy]
-            if copy not in found.saved:
+            if copy not in plan.saved:
                 readers[copy.source] -= 1
-    return found
+    return plan
 
 
 class CopySweep:

@@ -156,13 +156,13 @@ class Heap:
             return range(count)
         if sum(((last - first) >> step) + 2 for step in self._steps) >= count:
             return None
-        found: list[int] = []
+        buffers: list[int] = []
         for step, steps in self._steps.items():
             for moment in range(first >> step, (last >> step) + 1):
-                found += steps.get(moment, ())
-                if len(found) > _FEW:
+                buffers += steps.get(moment, ())
+                if len(buffers) > _FEW:
                     return None
-        return found
+        return buffers
 
 
 def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:
@@ -176,7 +176,7 @@ def pack(blocks: Sequence[Block]) -> tuple[list[int], int]:
     best, least = _packed(blocks, _ORDERS[0]), peak(blocks)
     for key in _ORDERS[1:]:
         if best[1] > least:
-            best = min(best, _packed(blocks, key), key=lambda found: found[1])
+            best = min(best, _packed(blocks, key), key=lambda packing: packing[1])
     return best
 
 

@@ -37,15 +37,15 @@ class MarkedMemory:
         pieces = self.pieces.setdefault(slice_.allocation, [])
         start = bisect_left(pieces, first, key=lambda p: p.end)
         stop = start
-        kept: list[MarkedBytes] = []
+        pieces_kept: list[MarkedBytes] = []
         while stop < len(pieces) and pieces[stop].first < end:
             old = pieces[stop]
             if old.first < first:
-                kept.append(MarkedBytes(old.first, first, old.mark))
+                pieces_kept.append(MarkedBytes(old.first, first, old.mark))
             if old.end > end:
-                kept.append(MarkedBytes(end, old.end, old.mark))
+                pieces_kept.append(MarkedBytes(end, old.end, old.mark))
             stop += 1
-        pieces[start:stop] = kept
+        pieces[start:stop] = pieces_kept
         insort(pieces, MarkedBytes(first, end, mark), key=lambda p: p.first)
 
     def holds(self, slice_: AllocationSlice, mark: Mark) -> bool:

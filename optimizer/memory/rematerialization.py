@@ -84,8 +84,8 @@ class Peak:
     def candidates(self) -> list[tuple[RematDecision, Instruction]]:
         """The candidates of rematerialization, the least work for a byte first."""
         judged = [(self.judge(i), i) for i in self.flow.timeline.order]
-        found = [(d, i) for d, i in judged if d.allowed]
-        return sorted(found, key=lambda pair: pair[0].work / pair[0].saved)
+        candidates = [(d, i) for d, i in judged if d.allowed]
+        return sorted(candidates, key=lambda pair: pair[0].work / pair[0].saved)
 
     def judge(self, instr: Instruction) -> RematDecision:
         """The decision about an instruction's value."""
@@ -101,14 +101,14 @@ class Peak:
         if not self.later(instr):
             reason = f"%{instr.name} is made or read at {self.peak}, or handed on before it"
             return RematDecision(False, "in-use", reason)
-        kept = self._kept_for(instr)
-        saved = shown.shape.bytes - sum(v.shape.bytes for v in kept)
+        values = self._kept_for(instr)
+        saved = shown.shape.bytes - sum(v.shape.bytes for v in values)
         if saved <= 0:
-            names = ", ".join(f"%{v.name}" for v in kept)
+            names = ", ".join(f"%{v.name}" for v in values)
             reason = f"%{instr.name} would have to keep {names}, which saves nothing"
             return RematDecision(False, "operands", reason)
-        found = cost(instr)
-        work = found.flops + _TRANSCENDENTAL * found.transcendentals + found.bytes_accessed
+        spent = cost(instr)
+        work = spent.flops + _TRANSCENDENTAL * spent.transcendentals + spent.bytes_accessed
         reason = (
             f"%{instr.name} waits through {self.peak}; computing it again "
             f"after it saves {saved} bytes for {work} operations and bytes"
@@ -127,13 +127,13 @@ class Peak:
         timeline = self.flow.timeline
         if timeline.time[instr] >= self.moment or instr is timeline.home[instr].root:
             return []
-        found: list[Instruction] = []
+        readers: list[Instruction] = []
         for user in self._users[timeline.home[instr]][instr]:
             if timeline.entry.get(user, timeline.time[user]) > self.moment:
-                found.append(user)
+                readers.append(user)
             elif timeline.time[user] >= self.moment or self.flow.info.forwards(user):
                 return []
-        return found
+        return readers
 
     def _kept_for(self, instr: Instruction) -> list[Value]:
         """Values that would have to be kept through the peak, and are not yet."""
@@ -165,18 +165,18 @@ class HloRematerialization:
         if not self.memory_limit_bytes or not can_be_planned(module):
             return module
         while True:
-            found = Peak(module)
-            smaller = self._smaller(found, log) if found.bytes > self.memory_limit_bytes else None
+            most = Peak(module)
+            smaller = self._smaller(most, log) if most.bytes > self.memory_limit_bytes else None
             if smaller is None:
                 return module
             module = smaller
 
-    def _smaller(self, found: Peak, log: Log) -> Module | None:
+    def _smaller(self, most: Peak, log: Log) -> Module | None:
         """The module with the first candidate recomputed that makes the worst moment better."""
-        before = needed(found.module)
-        for _, instr in found.candidates()[:TRIES]:
-            clone = instr.with_(name=names_of(found.module).unique(f"{instr.name}.remat"))
-            trial = _recomputed(found, instr, clone)
+        before = needed(most.module)
+        for _, instr in most.candidates()[:TRIES]:
+            clone = instr.with_(name=names_of(most.module).unique(f"{instr.name}.remat"))
+            trial = _recomputed(most, instr, clone)
             if needed(trial) < before and log.rewrite("recompute", instr, clone):
                 return trial
         return None
@@ -189,11 +189,11 @@ def needed(module: Module) -> int:
     return peak([block(b) for b in buffers if not b.fixed])
 
 
-def _recomputed(found: Peak, instr: Instruction, clone: Instruction) -> Module:
+def _recomputed(most: Peak, instr: Instruction, clone: Instruction) -> Module:
     """The module with a clone in front of the first user after the peak, for all of these."""
-    home = found.flow.timeline.home[instr]
+    home = most.flow.timeline.home[instr]
     plan = {
         user: user.with_(operands=tuple(clone if o is instr else o for o in user.operands))
-        for user in found.later(instr)
+        for user in most.later(instr)
     }
-    return rebuild_module(found.module, lambda c: rebuild(c, plan) if c is home else c)
+    return rebuild_module(most.module, lambda c: rebuild(c, plan) if c is home else c)

@@ -58,7 +58,7 @@ def find_swaps(buffers: Buffers) -> dict[Instruction, list[Swap]]:
     The buffers are kept for a swap alone as long as its loop runs.
     """
     flow = buffers.flow
-    found: dict[Instruction, list[Swap]] = {}
+    swaps: dict[Instruction, list[Swap]] = {}
     for join in flow.joins:
         loop, copy = join.target.instruction, join.source
         if join.target.kind != "state" or join.at is not loop.called[1]:
@@ -68,12 +68,12 @@ def find_swaps(buffers: Buffers) -> dict[Instruction, list[Swap]]:
         if not isinstance(copy, Value) or copy.instruction.opcode != "copy":
             continue
         swap = _swap(buffers, loop, copy, join.target)
-        taken = {b for other in found.get(loop, ()) for b in (other.state, other.following)}
+        taken = {b for other in swaps.get(loop, ()) for b in (other.state, other.following)}
         if swap and not taken & {swap.state, swap.following}:
-            found.setdefault(loop, []).append(swap)
+            swaps.setdefault(loop, []).append(swap)
             for buffer in (swap.state, swap.following):
                 _keep(buffer, flow.timeline.entry[loop], flow.timeline.time[loop])
-    return found
+    return swaps
 
 
 def _swap(buffers: Buffers, loop: Instruction, copy: Value, state: Value) -> Swap | None:

@@ -48,8 +48,8 @@ class AllReduceReassociate:
                         continue
                     first, second = instr.operands
                     inner = make(instr.opcode, first.operands[0], second.operands[0])
-                    made = first.with_(operands=(inner,))
-                    new = adopted(in_place_of(made, instr), instr, there, names)
+                    reduced = first.with_(operands=(inner,))
+                    new = adopted(in_place_of(reduced, instr), instr, there, names)
                     if log.rewrite("exchange once", instr, *new):
                         gone = {first.name, second.name}
                         computation = without_named(rebuild(computation, {instr: new[-1]}), gone)

@@ -126,9 +126,9 @@ class Candidate:
         """The cut of each parameter, chosen or propagated."""
         if self.division is None:
             return {p.name: whole(p.shape.rank) for p in self.parameters if p.shape.is_array}
-        found = self.division.found
+        analysis = self.division.found
         return {
-            p.name: found.propagation.cuts[p, ()]
+            p.name: analysis.propagation.cuts[p, ()]
             for p in self.division.source.entry.parameters
             if p.shape.is_array
         }
@@ -138,9 +138,9 @@ class Candidate:
         """The sharding of the result."""
         if self.division is None:
             return None
-        root, found = self.division.source.entry.root, self.division.found
-        each = tuple(found.reader.sharding(cut) for cut in found.results.values())
-        return Sharding("tuple", elements=each) if root.shape.is_tuple else each[0]
+        root, analysis = self.division.source.entry.root, self.division.found
+        shardings = tuple(analysis.reader.sharding(cut) for cut in analysis.results.values())
+        return Sharding("tuple", elements=shardings) if root.shape.is_tuple else shardings[0]
 
 
 class CutSearch:
@@ -164,8 +164,8 @@ class CutSearch:
         best = self.tried(())
         beam = [best]
         while beam:
-            found = {c.chosen: c for one in beam for c in self._extended(one)}
-            beam = sorted(found.values(), key=lambda c: c.cost)[:_BEAM]
+            candidates = {c.chosen: c for one in beam for c in self._extended(one)}
+            beam = sorted(candidates.values(), key=lambda c: c.cost)[:_BEAM]
             if not beam or not _is_better(beam[0], best):
                 break
             best = beam[0]
@@ -180,20 +180,20 @@ class CutSearch:
                 for axis in self.axes:
                     finer = combined(cut.dims[dim], axis)
                     assert finer
-                    made = cut.with_dim(dim, finer)
-                    if size % finer.count == 0 and made.is_possible:
-                        chosen = {**dict(one.chosen), name: made}
+                    finer_cut = cut.with_dim(dim, finer)
+                    if size % finer.count == 0 and finer_cut.is_possible:
+                        chosen = {**dict(one.chosen), name: finer_cut}
                         yield self.tried(tuple(sorted(chosen.items(), key=lambda c: c[0])))
 
     def tried(self, chosen: Choice) -> Candidate:
         """A choice, divided and simulated."""
         if chosen not in self.known:
             division = divided(self._annotated(dict(chosen)), entry=True)
-            made = division.made if division else self.module
-            fleet = fleet_of(made)
-            held = sum(p.shape.bytes for p in made.entry.parameters)
+            module = division.made if division else self.module
+            fleet = fleet_of(module)
+            held = sum(p.shape.bytes for p in module.entry.parameters)
             over = max(held - self.memory, 0) if self.memory else 0
-            cost = (over, fleet.total(made.entry), held)
+            cost = (over, fleet.total(module.entry), held)
             parameters = self.module.entry.parameters
             self.known[chosen] = Candidate(chosen, division, cost, parameters)
         return self.known[chosen]

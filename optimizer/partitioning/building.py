@@ -68,24 +68,24 @@ class Devices:
             attrs: Any = instr.attrs
             return replace(attrs, channel_id=channels[channel])
 
-        made: dict[Computation, Computation] = {}
+        adopted_computations: dict[Computation, Computation] = {}
         for computation in called_first(module.entry):
             new: dict[Instruction, Instruction] = {}
             for instr in computation.instructions:
                 new[instr] = instr.with_(
                     name=self.names.unique(instr.name),
                     operands=tuple(new[o] for o in instr.operands),
-                    called=tuple(made[c] for c in instr.called),
+                    called=tuple(adopted_computations[c] for c in instr.called),
                     control_predecessors=tuple(new[p] for p in instr.control_predecessors),
                     attrs=renumbered(instr),
                     # Its lines are rows of the other module's tables.
                     annotations=replace(without_sharding(instr.annotations), metadata=None),
                 )  # fmt: skip
-            made[computation] = replace(
+            adopted_computations[computation] = replace(
                 computation, name=self.names.unique(computation.name),
                 instructions=tuple(new.values()), root=new[computation.root],
             )  # fmt: skip
-        return made[module.entry]
+        return adopted_computations[module.entry]
 
 
 @dataclass
@@ -119,7 +119,7 @@ class PartsBuilder:
         ----------
         keeps : whether the root is the old instruction itself, on parts.
         """
-        made: dict[Instruction, Instruction] = {}
+        new_of: dict[Instruction, Instruction] = {}
         for instr in new_below(root, self.order):
             own = keeps and instr is root
             annotations = Annotations(metadata=old.annotations.metadata)
@@ -133,29 +133,29 @@ class PartsBuilder:
                 before = tuple(self.became[p] for p in old.control_predecessors if p in self.became)
             elif instr.opcode == "custom-call":
                 annotations = replace(annotations, backend_config=instr.annotations.backend_config)
-            new = made[instr] = instr.with_(
-                name=name, operands=tuple(made.get(o, o) for o in instr.operands),
+            new = new_of[instr] = instr.with_(
+                name=name, operands=tuple(new_of.get(o, o) for o in instr.operands),
                 control_predecessors=before, annotations=annotations, span=old.span,
             )  # fmt: skip
             self.order[new] = None
             if not own and "collective" in new.row.traits:
                 self.collectives.append((new, old))
-        return made.get(root, root)
+        return new_of.get(root, root)
 
     def piece(self, held: Held, cut: ArrayCut, old: Instruction) -> Instruction:
         """A part of an array in some cut."""
-        found = held.versions.get(cut)
-        if found is not None:
-            return found
+        version = held.versions.get(cut)
+        if version is not None:
+            return version
         if held.made_by and not cut.is_whole and not cut.summed:
             part = free_part(self._on_parts(held.made_by), cut)
             if part is not None:
                 held.versions[cut] = self.put(part, held.made_by)
                 return held.versions[cut]
         nearest, steps = held.nearest(cut)
-        made = steps.run(self.devices.network, held.versions[nearest], held.shape.dims)
-        made = laid_out(made, held.shape)
-        held.versions[cut] = made if made in self.order else self.put(made, old)
+        moved = steps.run(self.devices.network, held.versions[nearest], held.shape.dims)
+        moved = laid_out(moved, held.shape)
+        held.versions[cut] = moved if moved in self.order else self.put(moved, old)
         return held.versions[cut]
 
     def _on_parts(self, instr: Instruction) -> Instruction:
@@ -183,13 +183,13 @@ class PartsBuilder:
         return self.piece(held, cut, instr)
 
     def keep(
-        self, old: Instruction, made: Instruction, cuts: Mapping[tuple[int, ...], ArrayCut]
+        self, old: Instruction, new: Instruction, cuts: Mapping[tuple[int, ...], ArrayCut]
     ) -> None:
         """Record the value of an old instruction: a new one, whose arrays have some cuts."""
-        self.became[old] = made
+        self.became[old] = new
         self.values[old] = {}
         for path, shape in old.shape.leaves():
-            one = made
+            one = new
             for index in path:
                 one = self.put(element(one, index), old)
             if laid_out(one, shape) is not one:
@@ -198,12 +198,12 @@ class PartsBuilder:
 
     def built(self, computation: Computation, root: Instruction) -> Computation:
         """The new computation, without instructions that nobody needs."""
-        name, kept = computation.name, self.devices.kept
-        if name in kept:
+        name, taken = computation.name, self.devices.kept
+        if name in taken:
             name = self.devices.names.unique(name)
-        kept.add(name)
+        taken.add(name)
         # Collectives have effects, so they would stay where only dead instructions need them.
-        effects = [made for old, made in self.became.items() if has_effect(old)]
+        effects = [new for old, new in self.became.items() if has_effect(old)]
         parameters = [i for i in self.order if i.opcode == "parameter"]
         starts = (*parameters, *effects, root)
         live = set(needed_first(starts, lambda i: (*i.operands, *i.control_predecessors)))
@@ -224,6 +224,6 @@ def without_sharding(annotations: Annotations) -> Annotations:
     """Annotations that name no devices nor axes of meshes."""
     attributes = annotations.frontend_attributes
     entries = attributes.entries if attributes else ()
-    kept = tuple(e for e in entries if not e[0].startswith("xla.sdy."))
-    left = FrontendAttributes(kept) if kept else None
+    entries_kept = tuple(e for e in entries if not e[0].startswith("xla.sdy."))
+    left = FrontendAttributes(entries_kept) if entries_kept else None
     return replace(annotations, sharding=None, frontend_attributes=left)

@@ -93,14 +93,14 @@ class CollectiveCombiner:
             ):
                 needing.add(instr)
                 continue
-            found = kinds.get(instr.name)
-            if found is None or (several and found != kind):
+            entry = kinds.get(instr.name)
+            if entry is None or (several and entry != kind):
                 continue
             if several and size + instr.shape.bytes > self.combine_threshold_in_bytes:
                 continue
             several.append(instr)
             needing.add(instr)
-            kind, size = found, size + instr.shape.bytes
+            kind, size = entry, size + instr.shape.bytes
             if len(several) >= self.combine_threshold_count:
                 break
         return several
@@ -143,25 +143,25 @@ def _with_combined(
         for index, old in enumerate(several)
     ]
 
-    def visit(_: Computation, found: SiteRewrites) -> None:
+    def visit(_: Computation, rewrites: SiteRewrites) -> None:
         plan = dict(zip(several, parts, strict=True))
-        found.add("combine", several[0], one, *parts, plan=plan)
+        rewrites.add("combine", several[0], one, *parts, plan=plan)
 
-    return rewrite_computation(computation, log, visit, lambda made: without(made, several))
+    return rewrite_computation(computation, log, visit, lambda rebuilt: without(rebuilt, several))
 
 
 def combined(several: Iterable[Instruction], name: str) -> Instruction:
     """The collective that several are, with the annotations of the first."""
-    each = list(several)
-    annotations = each[0].annotations
+    instructions = list(several)
+    annotations = instructions[0].annotations
     if annotations.sharding is not None:
-        found = [instr.annotations.sharding for instr in each]
-        elements = tuple(sharding for sharding in found if sharding)
+        shardings = [instr.annotations.sharding for instr in instructions]
+        elements = tuple(sharding for sharding in shardings if sharding)
         annotations = replace(annotations, sharding=Sharding("tuple", elements=elements))
-    return each[0].with_(
+    return instructions[0].with_(
         name=name,
-        operands=tuple(instr.operands[0] for instr in each),
-        shape=tuple_of(*(instr.shape for instr in each)),
+        operands=tuple(instr.operands[0] for instr in instructions),
+        shape=tuple_of(*(instr.shape for instr in instructions)),
         annotations=annotations,
     )
 

@@ -118,13 +118,13 @@ class Network:
         groups = groups_along(_others(cut, dim, coarse), (minor,))
         dims = list(part.shape.dims)
         dims[dim] *= minor.count
-        made = make(
+        gathered = make(
             "all-gather", part, shape=part.shape.with_dims(tuple(dims), part.shape.dynamic),
             dimensions=(dim,),
             replica_groups=self._groups(groups), channel_id=next(self.channels),
             use_global_device_ids=True,
         )  # fmt: skip
-        return shortened(made, dim, size)
+        return shortened(gathered, dim, size)
 
     def turned(
         self,
@@ -150,13 +150,13 @@ class Network:
         apart = to_dims(part, (*before[:target], count, sizes[target], *before[target + 1 :]))
         order = [target, *(d for d in range(len(before) + 1) if d != target)]
         sent = permuted(apart, order)
-        made = make(
+        exchanged = make(
             "all-to-all", sent, shape=sent.shape, dimensions=(0,),
             replica_groups=self._groups(groups), channel_id=next(self.channels),
         )  # fmt: skip
         # The senders, in order, hold consecutive blocks of the source dimension.
         back = [*range(1, source + 1), 0, *range(source + 1, len(before) + 1)]
-        received = permuted(made, back)
+        received = permuted(exchanged, back)
         dims_now = list(received.shape.dims)
         merged = (*dims_now[:source], count * dims_now[source + 1], *dims_now[source + 2 :])
         return shortened(to_dims(received, merged), source, sizes[source])
@@ -170,10 +170,10 @@ class Network:
     def permuted_blocks(self, part: Instruction, rounds: Sequence[Groups]) -> Instruction:
         """The parts of other devices, which send once in each round."""
         received = [self.permuted(part, pairs) for pairs in rounds] or [part]
-        made = received[0]
+        result = received[0]
         for other, pairs in zip(received[1:], rounds[1:], strict=True):
-            made = make("select", self._is_target(pairs, made), other, made)
-        return made
+            result = make("select", self._is_target(pairs, result), other, result)
+        return result
 
     def folded(
         self,

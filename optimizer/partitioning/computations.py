@@ -90,8 +90,8 @@ class ComputationDivision(PartsBuilder):
         }
 
     def _element(self, instr: Instruction) -> None:
-        index, given = GetTupleElement.of(instr).index, self.values[instr.operands[0]]
-        self.values[instr] = {p[1:]: held for p, held in given.items() if p[0] == index}
+        index, pieces = GetTupleElement.of(instr).index, self.values[instr.operands[0]]
+        self.values[instr] = {p[1:]: held for p, held in pieces.items() if p[0] == index}
 
     def _custom_call(self, instr: Instruction) -> None:
         target = CustomCall.of(instr).custom_call_target
@@ -134,19 +134,19 @@ class ComputationDivision(PartsBuilder):
         plan = best_plan(site, rule) if divides else undivided(site)
         if plan.devices > 1 or plan.summed:
             strategy = STRATEGIES.get(instr.opcode, USUAL)
-            made = strategy.parts(site, plan)
+            parts = strategy.parts(site, plan)
             taken = [strategy.operand(site, plan, n) if held else None
                      for n, held in enumerate(site.operands)]  # fmt: skip
-            given = [plan.result(site, n) for n in range(len(site.results))]
-            self.devices.plans[instr] = tuple(taken), tuple(given)
+            results = [plan.result(site, n) for n in range(len(site.results))]
+            self.devices.plans[instr] = tuple(taken), tuple(results)
             cuts = {p: plan.result(site, n) for n, (p, _) in enumerate(instr.shape.leaves())}
         else:
             operands = tuple(self.whole(o) for o in instr.operands)
-            made = instr.with_(operands=operands)
+            parts = instr.with_(operands=operands)
             cuts = {
                 p: whole(s.rank if s.is_array else 0, site.regions) for p, s in instr.shape.leaves()
             }
-        self.keep(instr, self.put(made, instr, keeps=made.opcode == instr.opcode), cuts)
+        self.keep(instr, self.put(parts, instr, keeps=parts.opcode == instr.opcode), cuts)
         if is_free(instr):
             self.values[instr][()].made_by = instr
 
@@ -175,8 +175,8 @@ class ComputationDivision(PartsBuilder):
             return held.price(pair[0]) + there.price(wanted), -prod(pair[1].counts)
 
         here, there = min((p for p in both if p[0].is_possible), key=price)
-        made = instr.with_(operands=(site.piece(held, here),), shape=there.local(instr.shape))
-        self.keep(instr, self.put(made, instr, keeps=True), {(): there})
+        reshaped = instr.with_(operands=(site.piece(held, here),), shape=there.local(instr.shape))
+        self.keep(instr, self.put(reshaped, instr, keeps=True), {(): there})
 
     def _constraint(self, instr: Instruction) -> None:
         """Cut a value as a program says."""
@@ -193,13 +193,13 @@ class ComputationDivision(PartsBuilder):
     def _single_device(self, instr: Instruction, device: int) -> None:
         """Let one device make a call, and give its results to all."""
         network, count = self.devices.network, self.devices.network.grid[1]
-        given = self.put(make("tuple", *(self.whole(o) for o in instr.operands)), instr)
+        operand = self.put(make("tuple", *(self.whole(o) for o in instr.operands)), instr)
         here = [number == device for number in range(count)]
-        made = self.put(on_one_device(instr, given, here, self.devices.names), instr)
-        self.became[instr] = made
+        call = self.put(on_one_device(instr, operand, here, self.devices.names), instr)
+        self.became[instr] = call
         self.values[instr] = {}
         for path, shape in instr.shape.leaves():
-            one = made
+            one = call
             for index in path:
                 one = element(one, index)
             if shape.is_array:
@@ -207,7 +207,7 @@ class ComputationDivision(PartsBuilder):
                 by = self._site(instr).binary("or" if kind.kind == "pred" else "add", kind)
                 one = network.folded(one, (), (everyone(count),), by)
             cut = whole(shape.rank if shape.is_array else 0)
-            one = one if one is made else self.put(one, instr)
+            one = one if one is call else self.put(one, instr)
             self.values[instr][path] = Held(shape, {cut: one})
 
     def _divided_by_user(self, instr: Instruction) -> None:
@@ -215,10 +215,10 @@ class ComputationDivision(PartsBuilder):
         nodes = [self.devices.flow.leaves[o][()] for o in instr.operands]
         own = self.devices.flow.leaves[instr]
         divide = DIVIDERS[CustomCall.of(instr).custom_call_target]
-        given, taken = (
+        operand_cuts, taken = (
             [sharding_of(self.devices.cuts[n]) for n in some] for some in (nodes, own.values())
         )
-        call = divide(instr, given, taken)
+        call = divide(instr, operand_cuts, taken)
         operands = [
             self.piece(self.values[o][()], _cut_as(sharding, o.shape.rank), instr)
             for o, sharding in zip(instr.operands, call.operands, strict=True)
@@ -228,10 +228,10 @@ class ComputationDivision(PartsBuilder):
             for (path, shape), sharding in zip(instr.shape.leaves(), call.results, strict=True)
         }
         body = self.devices.adopted(call.module)
-        made = make("call", *operands, shape=body.root.shape, called=(body,))
-        if not instr.shape.is_tuple and made.shape.is_tuple:
-            made = element(made, 0)
-        self.keep(instr, self.put(made, instr), cuts)
+        result = make("call", *operands, shape=body.root.shape, called=(body,))
+        if not instr.shape.is_tuple and result.shape.is_tuple:
+            result = element(result, 0)
+        self.keep(instr, self.put(result, instr), cuts)
 
     def _on_parts_held(self, instr: Instruction) -> None:
         """Let each device make a call with its parts, as they are held."""
@@ -239,17 +239,17 @@ class ComputationDivision(PartsBuilder):
             self.formed(o, {p: held.cut.reduced for p, held in self.values[o].items()})
             for o in instr.operands
         )
-        made = instr.with_(operands=operands, attrs=constrained(instr.attrs, operands))
+        part = instr.with_(operands=operands, attrs=constrained(instr.attrs, operands))
         cuts = {p: whole(s.rank if s.is_array else 0) for p, s in instr.shape.leaves()}
-        self.keep(instr, self.put(made, instr, keeps=True), cuts)
+        self.keep(instr, self.put(part, instr, keeps=True), cuts)
 
     def _forward(self, instr: Instruction) -> None:
         """Barriers and the like: the same arrays in the same cuts."""
         first, *others = instr.operands
         cuts = {path: held.cut for path, held in self.values[first].items()}
         operands = (self.formed(first, cuts), *(self.whole(o) for o in others))
-        made = instr.with_(operands=operands, shape=operands[0].shape)
-        self.keep(instr, self.put(made, instr, keeps=True), cuts)
+        forwarded = instr.with_(operands=operands, shape=operands[0].shape)
+        self.keep(instr, self.put(forwarded, instr, keeps=True), cuts)
 
     def _border(self, instr: Instruction) -> None:
         """Begin or end a region: the same part under another name."""
@@ -288,35 +288,35 @@ class ComputationDivision(PartsBuilder):
             called_on_parts(condition, [state], None, self.devices),
             called_on_parts(body, [state], state, self.devices),
         )
-        made = instr.with_(operands=(start,), shape=start.shape, called=called)
-        self.keep(instr, self.put(made, instr, keeps=True), state)
+        loop = instr.with_(operands=(start,), shape=start.shape, called=called)
+        self.keep(instr, self.put(loop, instr, keeps=True), state)
 
     def _branches(self, instr: Instruction) -> None:
         results = self._cuts(instr)
-        chosen, *given = instr.operands
+        chosen, *arguments = instr.operands
         operands, called = [self.whole(chosen)], list[Computation]()
-        for operand, branch in zip(given, instr.called, strict=True):
+        for operand, branch in zip(arguments, instr.called, strict=True):
             taken = self._cuts(branch.parameters[0])
             operands.append(self.formed(operand, taken))
             called.append(called_on_parts(branch, [taken], results, self.devices))
-        made = instr.with_(
+        conditional = instr.with_(
             operands=tuple(operands), shape=called[0].root.shape, called=tuple(called)
         )
-        self.keep(instr, self.put(made, instr, keeps=True), results)
+        self.keep(instr, self.put(conditional, instr, keeps=True), results)
 
     def _call(self, instr: Instruction) -> None:
         results, (body,) = self._cuts(instr), instr.called
         taken = [self._cuts(p) for p in body.parameters]
         operands = tuple(self.formed(o, t) for o, t in zip(instr.operands, taken, strict=True))
         called = called_on_parts(body, taken, results, self.devices)
-        made = instr.with_(operands=operands, shape=called.root.shape, called=(called,))
-        self.keep(instr, self.put(made, instr, keeps=True), results)
+        call = instr.with_(operands=operands, shape=called.root.shape, called=(called,))
+        self.keep(instr, self.put(call, instr, keeps=True), results)
 
 
 def called_on_parts(
     computation: Computation,
     taken: Sequence[Cuts],
-    given: Cuts | None,
+    operand_cuts: Cuts | None,
     devices: Devices,
 ) -> Computation:
     """A computation whose parameters' arrays have some cuts, and so have those of its root.
@@ -324,14 +324,14 @@ def called_on_parts(
     Parameters
     ----------
     taken : the cuts of each parameter.
-    given : the cuts of the root; None for whole arrays.
+    operand_cuts : the cuts of the root; None for whole arrays.
     """
     division = ComputationDivision(devices)
     for parameter, cuts in zip(computation.parameters, taken, strict=True):
         part = parameter.with_(shape=local_shape(parameter.shape, cuts))
         division.keep(parameter, division.put(part, parameter, keeps=True), cuts)
     division.run(computation)
-    root = division.formed(computation.root, given)
+    root = division.formed(computation.root, operand_cuts)
     return division.built(computation, root)
 
 

@@ -57,33 +57,33 @@ def said_rule(instr: Instruction) -> Rule | None:
     """The rule that a custom call itself has; None if it has none."""
     attributes = instr.annotations.frontend_attributes
     text = attributes.get(RULE) if attributes else None
-    found = re.search(r"<\((.*?)\)\s*->\s*\((.*?)\)\s*\{(.*?)\}(.*)>", text or "")
-    if found is None:
+    match = re.search(r"<\((.*?)\)\s*->\s*\((.*?)\)\s*\{(.*?)\}(.*)>", text or "")
+    if match is None:
         return None
     operands, results = (
-        [_dims(inside) for inside in re.findall(r"\[([^\]]*)\]", found[n])] for n in (1, 2)
+        [_dims(inside) for inside in re.findall(r"\[([^\]]*)\]", match[n])] for n in (1, 2)
     )
-    sizes = {name: int(size) for name, size in re.findall(r"([\w]+)\s*=\s*(\d+)", found[3])}
+    sizes = {name: int(size) for name, size in re.findall(r"([\w]+)\s*=\s*(\d+)", match[3])}
     kinds = {
         factor: kind
         for key, kind in _KINDS.items()
-        for inside in re.findall(rf"\b{key}=\{{([^}}]*)\}}", found[4])
+        for inside in re.findall(rf"\b{key}=\{{([^}}]*)\}}", match[4])
         for factor in _FACTOR.findall(inside)
     }
     # A dimension of several factors is cut along its first one; the others are needed whole.
     minor = {f for dims in (*operands, *results) for dim in dims for f in dim[1:]}
-    made: list[Factor] = []
+    factors: list[Factor] = []
     for name, size in sizes.items():
         if name in minor:
             continue
         here, there = (
             tuple(
-                next((d for d, dim in enumerate(dims) if dim[:1] == [name]), None) for dims in each
+                next((d for d, dim in enumerate(dims) if dim[:1] == [name]), None) for dims in names
             )
-            for each in (operands, results)
+            for names in (operands, results)
         )
-        made.append(Factor(here, there, kinds.get(name, PASS_THROUGH), size))
-    return tuple(made)
+        factors.append(Factor(here, there, kinds.get(name, PASS_THROUGH), size))
+    return tuple(factors)
 
 
 def _dims(inside: str) -> list[list[str]]:

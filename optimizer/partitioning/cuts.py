@@ -51,10 +51,10 @@ class CutAxis:
     @property
     def blocks(self) -> frozenset[frozenset[int]]:
         """The devices that hold each block."""
-        found: dict[int, set[int]] = {}
+        blocks: dict[int, set[int]] = {}
         for device, place in enumerate(self.places):
-            found.setdefault(place, set()).add(device)
-        return frozenset(map(frozenset, found.values()))
+            blocks.setdefault(place, set()).add(device)
+        return frozenset(map(frozenset, blocks.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +197,11 @@ def groups_along(fixed: tuple[CutAxis, ...], varying: tuple[CutAxis, ...]) -> Gr
     members: dict[tuple[int, ...], list[int]] = {}
     for device in range(len(axes[0].places)):
         members.setdefault(tuple(a.places[device] for a in axes), []).append(device)
-    found: dict[tuple[tuple[int, ...], int], list[int]] = {}
+    groups: dict[tuple[tuple[int, ...], int], list[int]] = {}
     for key in sorted(members):
         for copy, device in enumerate(members[key]):
-            found.setdefault((key[: len(fixed)], copy), []).append(device)
-    return tuple(sorted(tuple(group) for group in found.values()))
+            groups.setdefault((key[: len(fixed)], copy), []).append(device)
+    return tuple(sorted(tuple(group) for group in groups.values()))
 
 
 # ----------------------------------------------------------------------- as shardings say it

@@ -35,5 +35,5 @@ class DividedModule:
     def dealt(self, per_device: Sequence[Sequence[Any]]) -> tuple[list[Sequence[Any]], int]:
         """The arguments of each device, and the number of replicas that they make."""
         partitions = self.module.header.num_partitions
-        given = list(per_device) * (partitions if self._is_whole else 1)
-        return given, max(len(given) // partitions, 1)
+        arguments = list(per_device) * (partitions if self._is_whole else 1)
+        return arguments, max(len(arguments) // partitions, 1)

@@ -99,11 +99,11 @@ class FactorPlan:
 
     def cut(self, rank: int, dims: Iterable[int | None]) -> ArrayCut:
         """The cut of an array with the dimensions that the factors run over."""
-        made: list[CutAxis | None] = [None] * rank
+        axes: list[CutAxis | None] = [None] * rank
         for axis, dim in zip(self.axes, dims, strict=True):
             if dim is not None and axis:
-                made[dim] = axis
-        return ArrayCut(tuple(made), self.regions)
+                axes[dim] = axis
+        return ArrayCut(tuple(axes), self.regions)
 
     def operand(self, site: DivisionSite, number: int) -> ArrayCut:
         """The cut of an operand."""
@@ -252,10 +252,10 @@ def _plans(site: DivisionSite, rule: Rule, strategy: Strategy) -> Iterator[Facto
             axes = uncut
             for asked in (asking[first], *completing):
                 axes = _filled(site, rule, axes, asked, strategy)
-            for found in (axes, *_turned(site, rule, axes, asking[first], strategy)):
-                if found not in seen:
-                    seen.add(found)
-                    yield FactorPlan(rule, found, site.regions)
+            for choice in (axes, *_turned(site, rule, axes, asking[first], strategy)):
+                if choice not in seen:
+                    seen.add(choice)
+                    yield FactorPlan(rule, choice, site.regions)
     if uncut not in seen:
         yield FactorPlan(rule, uncut, site.regions)
 
@@ -277,17 +277,17 @@ def _with_summands(site: DivisionSite, plan: FactorPlan) -> Iterator[FactorPlan]
 
 def _asked(site: DivisionSite, rule: Rule) -> list[tuple[CutAxis | None, ...]]:
     """The axes that each array gives the factors: results first, then operands by size."""
-    found = [
+    choices = [
         tuple(None if (d := f.results[n]) is None else cut.dims[d] for f in rule)
         for n, cut in enumerate(site.wanted)
     ]
     operands = [(n, held) for n, held in enumerate(site.operands) if held and held.shape.is_array]
     for n, held in sorted(operands, key=lambda pair: -pair[1].shape.bytes):
-        found += [
+        choices += [
             tuple(None if (d := f.operands[n]) is None else cut.dims[d] for f in rule)
             for cut in held.versions
         ]
-    return list(dict.fromkeys(axes for axes in found if any(axes)))
+    return list(dict.fromkeys(axes for axes in choices if any(axes)))
 
 
 def _filled(
@@ -300,9 +300,9 @@ def _filled(
     """Axes for the factors that have none yet, as far as all axes are independent."""
     for n, (factor, axis) in enumerate(zip(rule, asked, strict=True)):
         if axis and axes[n] is None and _fits(site, factor, axis, strategy):
-            made = (*axes[:n], axis, *axes[n + 1 :])
-            if ArrayCut(made, site.regions).is_possible:
-                axes = made
+            trial = (*axes[:n], axis, *axes[n + 1 :])
+            if ArrayCut(trial, site.regions).is_possible:
+                axes = trial
     return axes
 
 
@@ -325,12 +325,12 @@ def _turned(
             continue
         for m, factor in enumerate(rule):
             if axes[m] is None and m != n and _fits(site, factor, axis, strategy):
-                made = (*axes[:m], axis, *axes[m + 1 :])
+                trial = (*axes[:m], axis, *axes[m + 1 :])
                 if (
                     extent(site, factor) % axis.count == 0
-                    and ArrayCut(made, site.regions).is_possible
+                    and ArrayCut(trial, site.regions).is_possible
                 ):
-                    yield made
+                    yield trial
 
 
 def extent(site: DivisionSite, factor: Factor) -> int:

@@ -23,7 +23,7 @@ def parameter_wishes(
     ----------
     cut : whether they are; else each device is given whole arrays.
     """
-    found: dict[tuple[Instruction, Path], Wish] = {}
+    wishes: dict[tuple[Instruction, Path], Wish] = {}
     allowed = module.header.allow_spmd_sharding_propagation_to_parameters
     number = 0
     for parameter in module.entry.parameters:
@@ -37,9 +37,9 @@ def parameter_wishes(
             elif not free:
                 # What the caller gives is fixed, even where the program leaves it open.
                 wish = Wish(wish.cut)
-            found[parameter, path] = wish
+            wishes[parameter, path] = wish
             number += 1
-    return found
+    return wishes
 
 
 def is_allowed(allowed: tuple[bool, ...], number: int) -> bool:
@@ -54,12 +54,12 @@ def result_wishes(module: Module, reader: ShardingReader, *, cut: bool) -> dict[
     header: Header = module.header
     root = module.entry.root
     said = dict(reader.wishes(root)) if cut else {}
-    found: dict[Path, Wish] = {}
+    wishes: dict[Path, Wish] = {}
     for number, (path, shape) in enumerate(root.shape.leaves()):
         rank = shape.rank if shape.is_array else 0
         free = cut and is_allowed(header.allow_spmd_sharding_propagation_to_output, number)
         wish = said.get(path)
         if wish is None or (wish.cut.is_whole and free):
             wish = Wish(whole(rank), frozenset(range(rank) if free else ()))
-        found[path] = wish
-    return found
+        wishes[path] = wish
+    return wishes

@@ -115,8 +115,8 @@ class Flow:
                 }
             elif instr.opcode == "get-tuple-element":
                 index = GetTupleElement.of(instr).index
-                given = self.leaves[instr.operands[0]].items()
-                self.leaves[instr] = {p[1:]: node for p, node in given if p[0] == index}
+                nodes = self.leaves[instr.operands[0]].items()
+                self.leaves[instr] = {p[1:]: node for p, node in nodes if p[0] == index}
             elif instr.opcode in FORWARDING or (instr.opcode == "copy" and instr.shape.is_tuple):
                 self.leaves[instr] = self.leaves[instr.operands[0]]
             elif instr.opcode == "while":
@@ -128,12 +128,12 @@ class Flow:
 
     def _own(self, instr: Instruction, regions: tuple[CutAxis, ...]) -> dict[Path, Node]:
         """An instruction's own nodes."""
-        found: dict[Path, Node] = {}
+        nodes: dict[Path, Node] = {}
         for path, shape in instr.shape.leaves():
-            node = found[path] = (instr, path)
+            node = nodes[path] = (instr, path)
             self.shapes[node] = shape
             self.regions[node] = max(self.regions.get(node, ()), regions, key=len)
-        return found
+        return nodes
 
     def _regions(self, *instrs: Instruction) -> tuple[CutAxis, ...]:
         """The innermost region of some instructions' values."""
@@ -179,18 +179,18 @@ class Flow:
         """Link operands of a call or conditional to parameters, and roots to results."""
         own = self.leaves[instr] = self._own(instr, ())
         for number, body in enumerate(instr.called):
-            given = instr.operands
-            given = (given[number + 1],) if instr.opcode == "conditional" else given
-            for operand, parameter in zip(given, body.parameters, strict=True):
+            arguments = instr.operands
+            arguments = (arguments[number + 1],) if instr.opcode == "conditional" else arguments
+            for operand, parameter in zip(arguments, body.parameters, strict=True):
                 self.leaves[parameter] = self._own(parameter, ())
                 self._pass_on(self.leaves[operand], self.leaves[parameter])
             self._visit(body)
             self._pass_on(self.leaves[body.root], own)
 
-    def _pass_on(self, given: dict[Path, Node], taken: dict[Path, Node]) -> None:
+    def _pass_on(self, sources: dict[Path, Node], taken: dict[Path, Node]) -> None:
         """Link nodes to those that they become."""
         for path, node in taken.items():
-            source, shape = given[path], self.shapes[node]
+            source, shape = sources[path], self.shapes[node]
             self.regions[node] = max(self.regions[node], self.regions[source], key=len)
             if shape.is_array and not shape.is_dynamic:
                 self._link_alike(source, node)

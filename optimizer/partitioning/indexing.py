@@ -76,8 +76,8 @@ def _dynamic_slice(site: DivisionSite, plan: FactorPlan) -> Instruction:
         own = _own_start(starts[dim], axis, block, whole.dims[dim] - size)
         part = padded(part, neutral(whole.element_type), dim, size, size)
         starts[dim] = make("add", own, size)
-    made = rewritten(site, plan, [part, *starts], local_attrs(site, plan, [part]))
-    return added_up(site, plan, made)
+    part_sliced = rewritten(site, plan, [part, *starts], local_attrs(site, plan, [part]))
+    return added_up(site, plan, part_sliced)
 
 
 STRATEGIES["dynamic-slice"] = Strategy(_slices, sums_moved, _dynamic_slice)
@@ -97,12 +97,12 @@ def _dynamic_update_slice(site: DivisionSite, plan: FactorPlan) -> Instruction:
         own = _own_start(starts[dim], axis, sizes[dim], whole.dims[dim] - size)
         part = padded(part, neutral(whole.element_type), dim, size, size)
         starts[dim] = make("add", own, size)
-    made = make("dynamic-update-slice", part, update, *starts)
+    updated = make("dynamic-update-slice", part, update, *starts)
     for factor, _ in cutting:
         dim = factor.operands[0] or 0
         size = update.shape.dims[dim]
-        made = slice_of(made, dim, size, size + sizes[dim])
-    return made
+        updated = slice_of(updated, dim, size, size + sizes[dim])
+    return updated
 
 
 STRATEGIES["dynamic-update-slice"] = Strategy(parts=_dynamic_update_slice)
@@ -146,11 +146,12 @@ def _looks_up(site: DivisionSite, factor: Factor, _axis: CutAxis) -> bool:
 
 def _gather(site: DivisionSite, plan: FactorPlan) -> Instruction:
     attrs, (table, indices) = a.Gather.of(site.instr), (piece_of(site, plan, n) for n in range(2))
-    made = plan.result(site).local(site.results[0])
+    result = plan.result(site).local(site.results[0])
     offsets = iter(attrs.offset_dims)
     gone = {*attrs.collapsed_slice_dims, *attrs.operand_batching_dims}
     sizes = tuple(
-        size if d in gone else made.dims[next(offsets)] for d, size in enumerate(attrs.slice_sizes)
+        size if d in gone else result.dims[next(offsets)]
+        for d, size in enumerate(attrs.slice_sizes)
     )
     cutting, vector = plan.cutting(REDUCTION), attrs.index_vector_dim
     attrs = replace(attrs, slice_sizes=sizes)
@@ -173,9 +174,9 @@ def _gather(site: DivisionSite, plan: FactorPlan) -> Instruction:
     attrs = replace(attrs, indices_are_sorted=False)
     rows = rewritten(site, plan, [table, own_indices], attrs)
     dims = [n for d, n in enumerate(here.shape.dims) if d != vector]
-    batch = [d for d in range(made.rank) if d not in attrs.offset_dims]
-    shown = spread(to_dims(here, dims), made.dims, batch)
-    nothing = spread(neutral(made.element_type), made.dims)
+    batch = [d for d in range(result.rank) if d not in attrs.offset_dims]
+    shown = spread(to_dims(here, dims), result.dims, batch)
+    nothing = spread(neutral(result.element_type), result.dims)
     return added_up(site, plan, make("select", shown, rows, nothing))
 
 

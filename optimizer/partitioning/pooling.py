@@ -111,7 +111,7 @@ def _scattered(site: DivisionSite, plan: FactorPlan) -> Instruction:
     """The rows of each device, out of all that its windows show."""
     operands = with_windows(site, plan)
     shape = site.results[0].with_dims(operands[0].shape.dims)
-    made = site.instr.with_(
+    scatter = site.instr.with_(
         shape=shape, operands=tuple(operands), attrs=windowed_attrs(site, plan, operands)
     )
     sizes = plan.result(site).local(site.results[0]).dims
@@ -120,9 +120,9 @@ def _scattered(site: DivisionSite, plan: FactorPlan) -> Instruction:
         dim = factor.operands[0]
         assert dim is not None, "a dimension of the operand"
         begins[dim] = looked_up(_reaching(site, dim, axis)[1])
-    if sizes == made.shape.dims:
-        return made
-    return make("dynamic-slice", made, *begins, dynamic_slice_sizes=sizes)
+    if sizes == scatter.shape.dims:
+        return scatter
+    return make("dynamic-slice", scatter, *begins, dynamic_slice_sizes=sizes)
 
 
 WINDOWS["select-and-scatter"] = _scatter_windows

@@ -114,12 +114,12 @@ class Propagation:
         results = [
             (n, d) for n, d in zip(link.results, factor.results, strict=True) if d is not None
         ]
-        given = operands if forwards else [*results, *operands]
+        candidates = operands if forwards else [*results, *operands]
         taking = results if forwards else operands
-        found = [(n, axis) for n, d in given if (axis := self.cuts[n].dims[d])]
-        if not found or (factor.kind == PERMUTATION and not results):
+        cut_dims = [(n, axis) for n, d in candidates if (axis := self.cuts[n].dims[d])]
+        if not cut_dims or (factor.kind == PERMUTATION and not results):
             return False
-        source, axis = max(found, key=lambda f: (f[1].count, self.flow.shapes[f[0]].bytes))
+        source, axis = max(cut_dims, key=lambda f: (f[1].count, self.flow.shapes[f[0]].bytes))
         if factor.limit and factor.limit % axis.count:
             return False
         changed = False
@@ -141,10 +141,10 @@ class Propagation:
             return False
         if axis.count > shape.dims[dim] or not nested(axis, cut.dims[dim], shape.dims[dim]):
             return False
-        made = cut.with_dim(dim, axis)
-        if made.is_possible:
-            self.cuts[node] = made
-        return made.is_possible
+        finer = cut.with_dim(dim, axis)
+        if finer.is_possible:
+            self.cuts[node] = finer
+        return finer.is_possible
 
     def _summands(self, link: Link, *, forwards: bool) -> bool:
         """Let linear instructions give the summands that they are given, or that are wanted."""
@@ -155,8 +155,8 @@ class Propagation:
         if forwards:
             sources, targets = link.operands, link.results
             if link.instr is not None:
-                given = [tuple(sources[n] for n in ns) for ns in linear_in(link.instr)]
-                sources = next((s for s in given if all(map(self._is_summand, s))), ())
+                choices = [tuple(sources[n] for n in ns) for ns in linear_in(link.instr)]
+                sources = next((s for s in choices if all(map(self._is_summand, s))), ())
         axes = {self.cuts[node].summed for node in sources if node}
         if len(axes) != 1 or not (axis := axes.pop()):
             return False
@@ -164,9 +164,9 @@ class Propagation:
         for node in targets:
             if node is None or node in self.wishes or self.cuts[node].summed:
                 continue
-            made = replace(self.cuts[node], summed=axis)
-            if made.is_possible and (forwards or not is_free(node[0])):
-                self.cuts[node], changed = made, True
+            cut = replace(self.cuts[node], summed=axis)
+            if cut.is_possible and (forwards or not is_free(node[0])):
+                self.cuts[node], changed = cut, True
         return changed
 
     def _is_summand(self, node: Node | None) -> bool:
@@ -205,8 +205,8 @@ class Propagation:
                 size = self.flow.shapes[source if inwards else target].dims[d]
                 if not inner or not nested(around, here, size):
                     continue
-                made = inner[0] if inwards else around
-                if made and self._refine(target, d, made):
+                given_axis = inner[0] if inwards else around
+                if given_axis and self._refine(target, d, given_axis):
                     self.because[target, d] = (link, source)
                     changed = True
         return changed

@@ -54,9 +54,9 @@ class ReduceScatterCreator:
                 summed = instr.operands[0]
                 if users_of[summed] != [instr] or summed is computation.root:
                     continue
-                made = scattered(instr, header.num_partitions)
-                if made:
-                    new = adopted(in_place_of(made, instr), instr, there, names)
+                reduced = scattered(instr, header.num_partitions)
+                if reduced:
+                    new = adopted(in_place_of(reduced, instr), instr, there, names)
                     if log.rewrite("scatter", instr, *new):
                         plan[instr] = new[-1]
                         gone.add(summed.name)

@@ -124,15 +124,15 @@ def _reduce(site: DivisionSite, plan: FactorPlan) -> Instruction:
     instr, count = site.instr, len(site.results)
     initial = [site.piece(site.operand(count + n), ArrayCut(())) for n in range(count)]
     parts = [masked(site, plan, n, initial[n]) for n in range(count)]
-    made = rewritten(site, plan, [*parts, *initial])
+    new = rewritten(site, plan, [*parts, *initial])
     varying = folded_axes(plan)
     if not varying:
-        return made
+        return new
     if count == 1:
-        return added_up(site, plan, made, instr.called[0])
+        return added_up(site, plan, new, instr.called[0])
     fixed = fixed_axes(plan)
-    stacks = [site.network.stacked(element(made, n), fixed, varying) for n in range(count)]
-    return make("reduce", *stacks, *initial, shape=made.shape, dimensions=(0,), called=instr.called)
+    stacks = [site.network.stacked(element(new, n), fixed, varying) for n in range(count)]
+    return make("reduce", *stacks, *initial, shape=new.shape, dimensions=(0,), called=instr.called)
 
 
 STRATEGIES["reduce"] = Strategy(_reduces, _reduce_moved, _reduce)

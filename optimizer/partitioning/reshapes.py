@@ -27,7 +27,7 @@ def reshaped(cut: ArrayCut, before: Sequence[int], after: Sequence[int]) -> Arra
     """
     # Axes by the number of runs that the array is cut into before they cut these.
     axes: dict[int, CutAxis | None] = {}
-    made: list[CutAxis | None] = [None] * len(after)
+    dims: list[CutAxis | None] = [None] * len(after)
     for d, axis in enumerate(cut.dims):
         outside = prod(before[:d])
         if axis and before[d] % axis.count == 0:
@@ -35,7 +35,7 @@ def reshaped(cut: ArrayCut, before: Sequence[int], after: Sequence[int]) -> Arra
         elif axis:
             same = (e for e, n in enumerate(after) if n == before[d] and prod(after[:e]) == outside)
             if (e := next(same, None)) is not None:
-                made[e] = axis
+                dims[e] = axis
     for e, size in enumerate(after):
         runs = outside = prod(after[:e])
         while (room := outside * size // runs) > 1 and (axis := axes.pop(runs, None)):
@@ -43,9 +43,9 @@ def reshaped(cut: ArrayCut, before: Sequence[int], after: Sequence[int]) -> Arra
                 axis, axes[runs * room] = split(axis, axis.count // room)
             if axis is None or room % axis.count:
                 break
-            made[e] = combined(made[e], axis)
+            dims[e] = combined(dims[e], axis)
             runs *= axis.count
-    return ArrayCut(tuple(made), cut.manual)
+    return ArrayCut(tuple(dims), cut.manual)
 
 
 def common(cut: ArrayCut, before: Sequence[int], after: Sequence[int]) -> tuple[ArrayCut, ArrayCut]:

@@ -75,7 +75,7 @@ class ReshardingStep:
             case "slice":
                 pairs = zip(self.after.dims, self.before.dims, strict=True)
                 finer = (rest(a, b) for a, b in pairs)
-                part = part_of(part, [found[0] if found else None for found in finer])
+                part = part_of(part, [axes[0] if axes else None for axes in finer])
             case "all-reduce":
                 part = network.added(part, self.before)
             case "alone" if axis:
@@ -141,10 +141,10 @@ def way(before: ArrayCut, after: ArrayCut, dims: _Dims) -> Way:
         if cut in done:
             continue
         done.add(cut)
-        found = (
+        sequence = (
             _steps(cut, after, dims) if len(done) < _MOST_CUTS else _last_steps(cut, after, dims)
         )
-        for step in found:
+        for step in sequence:
             if step.after not in done:
                 entry = (spent + step.cost, length + 1, next(order), step.after)
                 heapq.heappush(queue, (*entry, (*steps, step)))
@@ -161,9 +161,9 @@ def _way_of_summands(before: ArrayCut, after: ArrayCut, dims: _Dims) -> Way:
     assert after.summed
     for d, axis in enumerate(before.dims):
         if axis and axis.count == after.summed.count and axis.blocks == after.summed.blocks:
-            made = replace(before.with_dim(d, None), summed=after.summed)
-            there = way(made, after, dims)
-            first = ReshardingStep("place", before, made, 0, (d, d), axis)
+            middle = replace(before.with_dim(d, None), summed=after.summed)
+            there = way(middle, after, dims)
+            first = ReshardingStep("place", before, middle, 0, (d, d), axis)
             return Way((first, *there.steps), there.cost)
     there = way(before, after.reduced, dims)
     last = ReshardingStep("alone", after.reduced, after, 0, axis=after.summed)
@@ -209,8 +209,8 @@ def _slices(cut: ArrayCut, goal: ArrayCut, dims: _Dims) -> Iterator[ReshardingSt
     after = cut
     for d, size in enumerate(dims):
         if cut.dims[d] != goal.dims[d] and nested(goal.dims[d], cut.dims[d], size):
-            made = after.with_dim(d, goal.dims[d])
-            after = made if made.is_possible else after
+            finer_cut = after.with_dim(d, goal.dims[d])
+            after = finer_cut if finer_cut.is_possible else after
             alone = cut.with_dim(d, goal.dims[d])
             if alone.is_possible:
                 yield ReshardingStep("slice", cut, alone, 0, (d, d))

@@ -116,18 +116,18 @@ def analysed(module: Module, *, entry: bool) -> Analysis | None:
 
 def returned(flow: Flow) -> dict[Instruction, Instruction]:
     """The roots of branches and of loops' bodies, with their outermost callers."""
-    found: dict[Instruction, Instruction] = {}
+    owners: dict[Instruction, Instruction] = {}
     for instr in flow.leaves:
         if instr.opcode == "conditional":
-            found |= {branch.root: instr for branch in instr.called}
+            owners |= {branch.root: instr for branch in instr.called}
         elif instr.opcode == "while":
-            found[instr.called[1].root] = instr
-    for root, caller in found.items():
+            owners[instr.called[1].root] = instr
+    for root, caller in owners.items():
         outer = caller
-        while outer in found:
-            outer = found[outer]
-        found[root] = outer
-    return found
+        while outer in owners:
+            outer = owners[outer]
+        owners[root] = outer
+    return owners
 
 
 @register
@@ -140,16 +140,16 @@ class ShardingPropagation:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module with a sharding for each instruction; the same one if it says none."""
-        found = analysed(module, entry=True)
-        if found is None or found.is_trivial:
+        analysis = analysed(module, entry=True)
+        if analysis is None or analysis.is_trivial:
             return module
 
         # What branches and bodies give is sharded as what their caller gives.
-        callers = returned(found.flow)
+        callers = returned(analysis.flow)
         shardings = {
             instr.name: sharding
-            for instr in found.flow.leaves
-            if (sharding := _sharding(callers.get(instr, instr), found, module))
+            for instr in analysis.flow.leaves
+            if (sharding := _sharding(callers.get(instr, instr), analysis, module))
             and sharding != instr.annotations.sharding
         }
 
@@ -166,43 +166,43 @@ class ShardingPropagation:
         return rebuild_module(module, annotated, prune=False)
 
 
-def _sharding(instr: Instruction, found: Analysis, module: Module) -> Sharding | None:
+def _sharding(instr: Instruction, analysis: Analysis, module: Module) -> Sharding | None:
     """The sharding of an instruction that gets one; None where it stays as it is."""
-    leaves = found.flow.leaves.get(instr)
+    leaves = analysis.flow.leaves.get(instr)
     own = instr.annotations.sharding
     if leaves is None or (own is None and is_free(instr) and not any(
-        map(found.propagation.takes_part, leaves.values())
+        map(analysis.propagation.takes_part, leaves.values())
     )):  # fmt: skip
         return None
     if instr is module.entry.root:
-        cuts = list(found.results.values())
+        cuts = list(analysis.results.values())
     else:
-        cuts = [found.propagation.cuts[node] for node in leaves.values()]
+        cuts = [analysis.propagation.cuts[node] for node in leaves.values()]
     if own is not None and own.kind != "tuple":
-        stays = not _was_open(instr, found) and not found.reader.is_for_some(own)
-        return own if stays else found.reader.sharding(cuts[0])
+        stays = not _was_open(instr, analysis) and not analysis.reader.is_for_some(own)
+        return own if stays else analysis.reader.sharding(cuts[0])
     if own is not None and instr is not module.entry.root:
-        return _of_tuple(instr, own, found)
+        return _of_tuple(instr, own, analysis)
     if any(not s.is_array for _, s in instr.shape.leaves()):
         return own
     if instr.shape.is_tuple:
-        each = tuple(found.reader.sharding(cut) for cut in cuts)
-        return Sharding("tuple", elements=each) if each else None
-    return found.reader.sharding(cuts[0])
+        shardings = tuple(analysis.reader.sharding(cut) for cut in cuts)
+        return Sharding("tuple", elements=shardings) if shardings else None
+    return analysis.reader.sharding(cuts[0])
 
 
-def _of_tuple(instr: Instruction, own: Sharding, found: Analysis) -> Sharding:
+def _of_tuple(instr: Instruction, own: Sharding, analysis: Analysis) -> Sharding:
     """The shardings of a tuple's arrays: those that a program leaves open as propagated."""
     said = [sharding or own for _, _, sharding in leaves_of(instr)]
-    made = list(said)
-    for n, node in enumerate(found.flow.leaves[instr].values()):
-        wish = found.propagation.wishes.get(node)
-        if (wish and wish.open) or found.reader.is_for_some(said[n]):
-            made[n] = found.reader.sharding(found.propagation.cuts[node])
-    return own if made == said else Sharding("tuple", elements=tuple(made))
+    shardings = list(said)
+    for n, node in enumerate(analysis.flow.leaves[instr].values()):
+        wish = analysis.propagation.wishes.get(node)
+        if (wish and wish.open) or analysis.reader.is_for_some(said[n]):
+            shardings[n] = analysis.reader.sharding(analysis.propagation.cuts[node])
+    return own if shardings == said else Sharding("tuple", elements=tuple(shardings))
 
 
-def _was_open(instr: Instruction, found: Analysis) -> bool:
+def _was_open(instr: Instruction, flow: Analysis) -> bool:
     """Whether a sharding left dimensions open that are cut now."""
-    wishes = [found.propagation.wishes.get(node) for node in found.flow.leaves[instr].values()]
+    wishes = [flow.propagation.wishes.get(node) for node in flow.flow.leaves[instr].values()]
     return any(w and w.open and not instr.shape.is_tuple for w in wishes)

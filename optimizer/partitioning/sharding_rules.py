@@ -70,8 +70,8 @@ def rule_of(instr: Instruction) -> Rule:
         return ()
     if instr.row.elementwise:
         return _elementwise(instr)
-    found = _RULES.get(instr.opcode)
-    return found(instr) if found else ()
+    rule = _RULES.get(instr.opcode)
+    return rule(instr) if rule else ()
 
 
 def _elementwise(instr: Instruction) -> Rule:
@@ -166,10 +166,10 @@ def _dot(instr: Instruction) -> Rule:
     used = [*batch, *contracting]
     left = [d for d in range(lhs.shape.rank) if d not in {one for one, _ in used}]
     right = [d for d in range(rhs.shape.rank) if d not in {other for _, other in used}]
-    kept = [*batch, *((d, None) for d in left), *((None, d) for d in right)]
+    dims = [*batch, *((d, None) for d in left), *((None, d) for d in right)]
     summed = PERMUTATION if instr.shape.element_type.kind == "pred" else REDUCTION
     return (
-        *(Factor(pair, (out,)) for out, pair in enumerate(kept)),
+        *(Factor(pair, (out,)) for out, pair in enumerate(dims)),
         *(Factor(pair, (None,), summed) for pair in contracting),
     )
 
@@ -185,30 +185,30 @@ def _convolution(instr: Instruction) -> Rule:
     labels, groups, batches = attrs.dim_labels, attrs.feature_group_count, attrs.batch_group_count
     image = (labels.input_feature, labels.kernel_input_feature)
     out = (labels.kernel_output_feature, labels.output_feature)
-    found = [Factor((None, out[0]), (out[1],))] if groups == batches == 1 else []
+    factors = [Factor((None, out[0]), (out[1],))] if groups == batches == 1 else []
     if groups > 1:
-        found.append(Factor((image[0], out[0]), (out[1],), limit=groups))
+        factors.append(Factor((image[0], out[0]), (out[1],), limit=groups))
     else:
-        found.append(Factor(image, (None,), REDUCTION))
+        factors.append(Factor(image, (None,), REDUCTION))
     if batches > 1:
-        found.append(Factor((labels.input_batch, out[0]), (out[1],), limit=batches))
+        factors.append(Factor((labels.input_batch, out[0]), (out[1],), limit=batches))
     else:
-        found.append(Factor((labels.input_batch, None), (labels.output_batch,)))
+        factors.append(Factor((labels.input_batch, None), (labels.output_batch,)))
     spatial = zip(labels.input_spatial, labels.output_spatial, attrs.window, strict=True)
     for before, after, window in spatial:
         kind = PASS_THROUGH if is_still(window) else PERMUTATION
-        found.append(Factor((before, None), (after,), kind))
-    return tuple(found)
+        factors.append(Factor((before, None), (after,), kind))
+    return tuple(factors)
 
 
 def _reduce(instr: Instruction) -> Rule:
     count, rank = len(instr.operands) // 2, instr.operands[0].shape.rank
     reduced = a.Dimensions.of(instr).dimensions
-    kept = [d for d in range(rank) if d not in reduced]
+    dims = [d for d in range(rank) if d not in reduced]
     initial = (None,) * count
     return tuple(
         Factor((d,) * count + initial, (None,) * count, REDUCTION) if d in reduced
-        else Factor((d,) * count + initial, (kept.index(d),) * count)
+        else Factor((d,) * count + initial, (dims.index(d),) * count)
         for d in range(rank)
     )  # fmt: skip
 
@@ -235,7 +235,7 @@ def _gather(instr: Instruction) -> Rule:
     dims = [d for d in range(indices.shape.rank) if d != attrs.index_vector_dim]
     same = zip(attrs.operand_batching_dims, attrs.start_indices_batching_dims, strict=True)
     batching = {there: here for here, there in same}
-    found = [Factor((batching.get(d), d), (out,)) for d, out in zip(dims, batch, strict=True)]
+    factors = [Factor((batching.get(d), d), (out,)) for d, out in zip(dims, batch, strict=True)]
     gone = {*attrs.collapsed_slice_dims, *attrs.operand_batching_dims}
     offsets = iter(attrs.offset_dims)
     for d, size in enumerate(attrs.slice_sizes):
@@ -243,10 +243,10 @@ def _gather(instr: Instruction) -> Rule:
         if d in attrs.operand_batching_dims:
             continue
         if size == array.shape.dims[d] and out is not None:
-            found.append(Factor((d, None), (out,)))
+            factors.append(Factor((d, None), (out,)))
         elif size == 1:
-            found.append(Factor((d, None), (None,), REDUCTION))
-    return tuple(found)
+            factors.append(Factor((d, None), (None,), REDUCTION))
+    return tuple(factors)
 
 
 def _scatter(instr: Instruction) -> Rule:
@@ -260,7 +260,7 @@ def _scatter(instr: Instruction) -> Rule:
     def factor(array: int | None, index: int | None, update: int | None, kind: str) -> Factor:
         return Factor((array,) * count + (index,) + (update,) * count, (array,) * count, kind)
 
-    found = [
+    factors = [
         factor(batching.get(d), d, update, PASS_THROUGH if d in batching else REDUCTION)
         for d, update in zip(dims, batch, strict=True)
     ]
@@ -269,10 +269,10 @@ def _scatter(instr: Instruction) -> Rule:
     for d, size in enumerate(instr.operands[0].shape.dims):
         window = None if d in gone else next(windows)
         if d in attrs.inserted_window_dims:
-            found.append(factor(d, None, None, PASS_THROUGH))
+            factors.append(factor(d, None, None, PASS_THROUGH))
         elif window is not None and updates.shape.dims[window] == size:
-            found.append(factor(d, None, window, PASS_THROUGH))
-    return tuple(found)
+            factors.append(factor(d, None, window, PASS_THROUGH))
+    return tuple(factors)
 
 
 def _sort(instr: Instruction) -> Rule:

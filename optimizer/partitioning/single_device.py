@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 def device_of(instr: Instruction) -> int | None:
     """The device that a custom call is for; None if it is for all."""
-    found = instr.annotations.sharding
-    if instr.opcode != "custom-call" or found is None:
+    sharding = instr.annotations.sharding
+    if instr.opcode != "custom-call" or sharding is None:
         return None
-    each = found.elements if found.kind == "tuple" else (found,)
-    devices = {_maximal(one) for one in each}
+    shardings = sharding.elements if sharding.kind == "tuple" else (sharding,)
+    devices = {_maximal(one) for one in shardings}
     return devices.pop() if len(devices) == 1 else None
 
 
@@ -40,13 +40,13 @@ def _maximal(sharding: Sharding) -> int | None:
 
 
 def on_one_device(
-    instr: Instruction, given: Instruction, here: list[bool], names: NameSupply
+    instr: Instruction, operand: Instruction, here: list[bool], names: NameSupply
 ) -> Instruction:
     """The value of a call on one device, and neutral summands on the others.
 
     Parameters
     ----------
-    given : the tuple of its operands.
+    operand : the tuple of its operands.
     here : whether it is a device's turn, for each.
     """
     site = ExpansionSite(instr, names)
@@ -60,11 +60,11 @@ def on_one_device(
 
     target = CustomCall.of(instr).custom_call_target
     called = (
-        site.computation(f"{target}.on_one_device", [given.shape], call),
-        site.computation("nothing", [given.shape], nothing),
+        site.computation(f"{target}.on_one_device", [operand.shape], call),
+        site.computation("nothing", [operand.shape], nothing),
     )
     turn = make("compare", looked_up([int(turn) for turn in here]), 0, direction="NE")
-    return make("conditional", turn, given, given, shape=instr.shape, called=called)
+    return make("conditional", turn, operand, operand, shape=instr.shape, called=called)
 
 
 def _nothing(shape: Shape) -> Instruction:

@@ -53,18 +53,18 @@ class SpmdPartitioning:
 
     def run(self, module: Module, log: Log) -> Module:
         """The module for each device; the same one if it says nothing of parts."""
-        found = divided(module, entry=self.entry)
-        if found is None:
+        division = divided(module, entry=self.entry)
+        if division is None:
             return module
         # A module that is divided in part has no meaning: all rewrites are done, or none.
-        done = [log.rewrite(word, old, new) for word, old, new in found.devices.notes]
-        done.append(log.rewrite("divide", module.entry.root, found.made.entry.root))
-        return found.made if all(done) else module
+        done = [log.rewrite(word, old, new) for word, old, new in division.devices.notes]
+        done.append(log.rewrite("divide", module.entry.root, division.made.entry.root))
+        return division.made if all(done) else module
 
     def advice(self, module: Module) -> str:
         """The option that divides a module which the pass leaves as it is; "" for none."""
-        found = None if self.entry else analysed(module, entry=True)
-        if found is None or found.is_trivial:
+        analysis = None if self.entry else analysed(module, entry=True)
+        if analysis is None or analysis.is_trivial:
             return ""
         return f"nothing is divided but regions of shard_map; try {self.name}{{entry=true}}"
 
@@ -94,8 +94,8 @@ def divided(module: Module, *, entry: bool) -> Division | None:
     ----------
     entry : also cut parameters and results.
     """
-    found = analysed(module, entry=entry)
-    if found is None or found.is_trivial or not (entry or found.flow.borders):
+    analysis = analysed(module, entry=entry)
+    if analysis is None or analysis.is_trivial or not (entry or analysis.flow.borders):
         return None
     silent = Log()
     # A body that takes the place of a call has its root's sharding, not the call's.
@@ -105,23 +105,23 @@ def divided(module: Module, *, entry: bool) -> Division | None:
     flat = module if lost else CallInliner().run(module, silent)
     flat = FlattenCallGraph().run(flat, silent)
     if flat is not module:
-        found = analysed(flat, entry=entry)
-        assert found, "a program of several devices"
-    grid = (module.header.replica_count, found.reader.devices)
+        analysis = analysed(flat, entry=entry)
+        assert analysis, "a program of several devices"
+    grid = (module.header.replica_count, analysis.reader.devices)
     names = names_of(flat)
     network = Network(grid, _channels(flat), names)
-    cuts, has_summands = found.propagation.cuts, found.propagation.has_summands
-    devices = Devices(network, names, found.flow, cuts, has_summands)
+    cuts, has_summands = analysis.propagation.cuts, analysis.propagation.has_summands
+    devices = Devices(network, names, analysis.flow, cuts, has_summands)
     taken = [
-        {path: found.propagation.cuts[p, path] for path, _ in p.shape.leaves()}
+        {path: analysis.propagation.cuts[p, path] for path, _ in p.shape.leaves()}
         for p in flat.entry.parameters
     ]
-    made = called_on_parts(flat.entry, taken, found.results, devices)
-    computations = tuple(called_first(made))
-    header = _header(flat, made.parameters, made.root, found.reader.devices)
-    whole = replace(flat, computations=computations, entry=made, header=header)
+    entry_of_parts = called_on_parts(flat.entry, taken, analysis.results, devices)
+    computations = tuple(called_first(entry_of_parts))
+    header = _header(flat, entry_of_parts.parameters, entry_of_parts.root, analysis.reader.devices)
+    whole = replace(flat, computations=computations, entry=entry_of_parts, header=header)
     clean = Dce().run(TupleSimplifier().run(whole, silent), silent)
-    return Division(flat, found, TupleSimplifier().run(clean, silent), devices)
+    return Division(flat, analysis, TupleSimplifier().run(clean, silent), devices)
 
 
 def _header(

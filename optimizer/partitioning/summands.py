@@ -82,9 +82,9 @@ def left_of(axes: Sequence[CutAxis], summed: CutAxis) -> tuple[CutAxis, ...] | N
     """The axes that make up another one together, in any order; None if none do."""
     for count in range(1, len(axes) + 1):
         for some in combinations(axes, count):
-            made = None
+            axis_left = None
             for axis in some:
-                made = combined(made, axis)
-            if made and made.blocks == summed.blocks:
+                axis_left = combined(axis_left, axis)
+            if axis_left and axis_left.blocks == summed.blocks:
                 return some
     return None

@@ -66,42 +66,42 @@ def table_of(module: Module) -> TableOfShares:
     HloError
         HLO122 if a sharding does not fit; HLO119 if a collective names a device that is missing.
     """
-    found = divided(module, entry=True)
-    made = found.made if found else module
-    grid = grid_of(made)
-    often = runs(made)
+    division = divided(module, entry=True)
+    parts = division.made if division else module
+    grid = grid_of(parts)
+    often = runs(parts)
     wanted_by: dict[str, Instruction] = {}
-    if found:
-        wanted_by = {new.name: old for _, old, new in found.devices.notes}
+    if division:
+        wanted_by = {new.name: old for _, old, new in division.devices.notes}
     moved: dict[Instruction, int] = defaultdict(int)
     collectives: dict[Instruction, list[Instruction]] = defaultdict(list)
-    own = {i.name: i for i in found.source.instructions()} if found else {}
-    for computation in made.computations:
+    own = {i.name: i for i in division.source.instructions()} if division else {}
+    for computation in parts.computations:
         for instr in computation.instructions:
-            each = bytes_moved(instr, grid)
-            if each or "collective" in instr.row.traits:
+            size = bytes_moved(instr, grid)
+            if size or "collective" in instr.row.traits:
                 old = wanted_by.get(instr.name) or own.get(instr.name, instr)
-                moved[old] += each * often.get(computation, 1)
+                moved[old] += size * often.get(computation, 1)
                 collectives[old].append(instr)
-    told = _of_source(found) if found else [
+    entries = _of_source(division) if division else [
         (i, "", i.shape.bytes, i.shape.bytes) for i in module.instructions()
     ]  # fmt: skip
     rows = tuple(
         ShareOfWork(instr, sharding, held, whole, moved[instr], tuple(collectives[instr]))
-        for instr, sharding, held, whole in told
+        for instr, sharding, held, whole in entries
     )
-    return TableOfShares(rows, made, grid)
+    return TableOfShares(rows, parts, grid)
 
 
-def _of_source(found: Division) -> list[tuple[Instruction, str, int, int]]:
+def _of_source(cut: Division) -> list[tuple[Instruction, str, int, int]]:
     """Each instruction's sharding, and the bytes of a part and of the whole."""
-    cuts, shapes = found.found.propagation.cuts, found.found.flow.shapes
-    told: list[tuple[Instruction, str, int, int]] = []
-    for instr, leaves in found.found.flow.leaves.items():
+    cuts, shapes = cut.found.propagation.cuts, cut.found.flow.shapes
+    rows: list[tuple[Instruction, str, int, int]] = []
+    for instr, leaves in cut.found.flow.leaves.items():
         nodes = list(dict.fromkeys(leaves.values()))
-        reader = found.found.reader
+        reader = cut.found.reader
         texts = [print_sharding(reader.sharding(cuts[node])) for node in nodes]
         text = texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
         held = sum(cuts[node].bytes(shapes[node]) for node in nodes)
-        told.append((instr, text, held, sum(shapes[n].bytes for n in nodes if shapes[n].is_array)))
-    return told
+        rows.append((instr, text, held, sum(shapes[n].bytes for n in nodes if shapes[n].is_array)))
+    return rows

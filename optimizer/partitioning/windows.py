@@ -82,15 +82,15 @@ def source_cut(held: Held, cut: ArrayCut, windows: Sequence[Window]) -> ArrayCut
     wanted = cut
     for window in windows:
         axis = held.cut.dims[window.dim]
-        made = cut.with_dim(window.dim, axis)
-        made = made if made.is_possible else cut.with_dim(window.dim, None)
+        finer = cut.with_dim(window.dim, axis)
+        finer = finer if finer.is_possible else cut.with_dim(window.dim, None)
         # Once windows of this dimension are taken, it is cut as the result is.
-        later = made
+        later = finer
         for earlier in windows[: windows.index(window) + 1]:
             later = later.with_dim(earlier.dim, wanted.dims[earlier.dim])
             if not later.is_possible:
-                made = cut.with_dim(window.dim, None)
-        cut = made
+                finer = cut.with_dim(window.dim, None)
+        cut = finer
     return cut
 
 
@@ -283,14 +283,14 @@ WINDOWS: dict[str, Callable[[DivisionSite, int, int, CutAxis], list[Window]]] = 
 
 def windows_of(site: DivisionSite, plan: FactorPlan) -> list[Window]:
     """All windows that a plan needs."""
-    found: list[Window] = []
+    windows: list[Window] = []
     cutting = plan.cutting(PERMUTATION)
     for factor, axis in cutting:
         dim, out = factor.operands[0], factor.results[0]
         assert dim is not None, "a dimension of the operand"
         assert out is not None, "a dimension of the result"
-        found += WINDOWS[site.instr.opcode](site, dim, out, axis)
-    return found
+        windows += WINDOWS[site.instr.opcode](site, dim, out, axis)
+    return windows
 
 
 def has_windows(site: DivisionSite, factor: Factor, axis: CutAxis) -> bool:
@@ -318,19 +318,19 @@ def operand_with_windows(site: DivisionSite, plan: FactorPlan, number: int) -> A
 
 def windows_moved(site: DivisionSite, plan: FactorPlan) -> int:
     """The bytes that a device receives for its windows of all operands."""
-    found, spent = windows_of(site, plan), 0
-    for operand in sorted({w.operand for w in found}):
-        own = [w for w in found if w.operand == operand]
+    windows, spent = windows_of(site, plan), 0
+    for operand in sorted({w.operand for w in windows}):
+        own = [w for w in windows if w.operand == operand]
         spent += rows_moved(array_of(site, own), plan.operand(site, operand), own)
     return spent
 
 
 def with_windows(site: DivisionSite, plan: FactorPlan) -> list[Instruction]:
     """The operands: windows of those that have some, parts of others."""
-    found = windows_of(site, plan)
+    windows = windows_of(site, plan)
     operands: list[Instruction] = []
     for n in range(len(site.instr.operands)):
-        own = [w for w in found if w.operand == n]
+        own = [w for w in windows if w.operand == n]
         if own:
             cut = plan.operand(site, n)
             operands.append(taken(site, array_of(site, own), cut, own))
@@ -391,12 +391,12 @@ def _joined_windows(site: DivisionSite, plan: FactorPlan, dim: int, axis: CutAxi
         even = extent % axis.count == 0 and (before is None or extent % before.count == 0)
         if turned and not other.fill and even:
             return [window]
-    offset, found = 0, list[Window]()
+    offset, windows = 0, list[Window]()
     for n, (source, size) in enumerate(zip(sources, sizes, strict=True)):
         begins = tuple(start - offset + source.first for start in starts)
-        found.append(Window(n, dim, begins, block, source.fill, held=source.held))
+        windows.append(Window(n, dim, begins, block, source.fill, held=source.held))
         offset += size
-    return found
+    return windows
 
 
 def _along(plan: FactorPlan) -> tuple[int, CutAxis] | None:
@@ -412,11 +412,11 @@ def _joins(site: DivisionSite, factor: Factor, axis: CutAxis) -> bool:
 
 
 def _join_moved(site: DivisionSite, plan: FactorPlan) -> int:
-    found = _along(plan)
-    if found is None:
+    axis = _along(plan)
+    if axis is None:
         return 0
     spent = 0
-    for window in _joined_windows(site, plan, *found):
+    for window in _joined_windows(site, plan, *axis):
         held, cut = array_of(site, [window]), plan.operand(site, window.operand)
         spent += held.price(source_cut(held, cut, [window])) + rows_moved(held, cut, [window])
     return spent
@@ -428,19 +428,19 @@ def _join_operand(site: DivisionSite, plan: FactorPlan, number: int) -> ArrayCut
 
 
 def _join(site: DivisionSite, plan: FactorPlan) -> Instruction:
-    found = _along(plan)
-    if found is None:
+    pair = _along(plan)
+    if pair is None:
         return rewritten(site, plan, [
             piece_of(site, plan, n) for n in range(len(site.instr.operands))
         ])  # fmt: skip
-    dim, axis = found
+    dim, axis = pair
     windows = _joined_windows(site, plan, dim, axis)
     rows = [taken(site, array_of(site, [w]), plan.operand(site, w.operand), [w]) for w in windows]
-    made = rows[-1]
+    result = rows[-1]
     if len(rows) == 1:
-        return make("copy", made)
+        return make("copy", result)
     starts, _ = blocks(axis, site.results[0].dims[dim])
-    dims = made.shape.dims
+    dims = result.shape.dims
     start = make("broadcast", looked_up(starts), shape=array(S32, dims), dimensions=())
     index = make("add", make("iota", shape=array(S32, dims), iota_dimension=dim), start)
     ends, end = list[int](), 0
@@ -448,8 +448,8 @@ def _join(site: DivisionSite, plan: FactorPlan) -> Instruction:
         end += operand.shape.dims[dim]
         ends.append(end)
     for row, limit in zip(rows[-2::-1], reversed(ends), strict=True):
-        made = make("select", less(index, limit), row, made)
-    return made
+        result = make("select", less(index, limit), row, result)
+    return result
 
 
 STRATEGIES["concatenate"] = Strategy(_joins, _join_moved, _join, _join_operand)

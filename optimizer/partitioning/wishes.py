@@ -57,13 +57,13 @@ def leaves_of(instr: Instruction) -> Iterator[tuple[tuple[int, ...], Shape, Shar
     if instr.opcode == "outfeed" or not leaves:
         # It says how the data is cut that is sent; or nothing, of an empty tuple.
         sharding = None
-    each: list[Sharding | None] = [sharding] * len(leaves)
+    shardings: list[Sharding | None] = [sharding] * len(leaves)
     if sharding is not None and sharding.kind == "tuple":
-        each = [*_flat(sharding)]
-    if len(each) != len(leaves):
+        shardings = [*_flat(sharding)]
+    if len(shardings) != len(leaves):
         message = f"{instr.name}: its sharding is not that of a tuple of {len(leaves)} arrays"
         raise HloError("HLO122", message, instr.span)
-    for (path, shape), one in zip(leaves, each, strict=True):
+    for (path, shape), one in zip(leaves, shardings, strict=True):
         yield path, shape, one
 
 
@@ -88,8 +88,8 @@ def reader_of(module: Module) -> ShardingReader:
         if instr.opcode == "custom-call":
             used += [named.mesh for named in _outside_of_region(instr, meshes)]
         if instr.annotations.sharding is not None:
-            each = [(s, sharding.tiles) for _, s, sharding in leaves_of(instr) if sharding]
-            tiled = [tiles for shape, tiles in each if tiles and shape.is_array]
+            pairs = [(s, sharding.tiles) for _, s, sharding in leaves_of(instr) if sharding]
+            tiled = [tiles for shape, tiles in pairs if tiles and shape.is_array]
             numbers.update(int(d) for tiles in tiled for d in tiles.device_array().reshape(-1))
     numbers |= set(range(max(map(devices_of, used), default=0)))
     return ShardingReader(meshes, tuple(sorted(numbers)) or (0,))
@@ -116,8 +116,8 @@ class ShardingReader:
 
     def sharding(self, cut: ArrayCut) -> Sharding:
         """The sharding that makes a cut, by the numbers of the text."""
-        made = sharding_of(cut)
-        return made if made.tiles is None else self._renumbered(made, self.numbers)
+        sharding = sharding_of(cut)
+        return sharding if sharding.tiles is None else self._renumbered(sharding, self.numbers)
 
     def _renumbered(
         self, sharding: Sharding, numbers: Sequence[int] | Mapping[int, int]
@@ -252,17 +252,17 @@ class ShardingReader:
             sharding = Sharding("tiled", tiles)
         cut = self.cut(sharding, outside, instr)
         axes = cut.dims if cut else (None,) * outside.rank
-        made = ArrayCut(tuple(
+        outer = ArrayCut(tuple(
             split(axis, axis.count // count)[0] if axis and 1 < count <= axis.count else None
             for axis, count in zip(axes, counts, strict=True)
         ))  # fmt: skip
-        if cut is None or not made.is_even(outside) or made.local(outside).dims != part.dims:
+        if cut is None or not outer.is_even(outside) or outer.local(outside).dims != part.dims:
             message = (
                 f"{instr.name}: its sharding does not cut {outside.text_without_layout} "
                 f"into {part.text_without_layout}"
             )
             raise HloError("HLO122", message, instr.span)
-        return made
+        return outer
 
     def _manual(self, instr: Instruction) -> CutAxis:
         """The axis of all manual axes of a mesh."""

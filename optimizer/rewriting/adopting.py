@@ -34,8 +34,8 @@ def adopted(
     fresh = new_below(root, there)
     keeps = root.opcode == old.opcode and not any(old in instr.operands for instr in fresh)
     alike = {i for i in fresh if divided and i.shape.compatible(old.shape)}
-    made = named(fresh, old, names, {root} | alike, root if keeps else None)
-    return list(made.values())
+    new = named(fresh, old, names, {root} | alike, root if keeps else None)
+    return list(new.values())
 
 
 def in_place_of(root: Instruction, old: Instruction) -> Instruction:
@@ -59,17 +59,17 @@ def named(
     sharded : those that are divided among devices as the old one is.
     same : the one that takes the old name.
     """
-    made: dict[Instruction, Instruction] = {}
+    renamed: dict[Instruction, Instruction] = {}
     for instr in fresh:
         config = instr.annotations.backend_config if instr.opcode == "custom-call" else ""
         notes = old.annotations.inherited(old.annotations.sharding if instr in sharded else None)
-        made[instr] = instr.with_(
+        renamed[instr] = instr.with_(
             name=old.name if instr is same else names.unique(instr.opcode),
-            operands=tuple([made.get(o, o) for o in instr.operands]),
+            operands=tuple([renamed.get(o, o) for o in instr.operands]),
             annotations=replace(notes, backend_config=config) if config else notes,
             span=old.span,
         )
-    return made
+    return renamed
 
 
 def new_below(root: Instruction, there: Container[Instruction]) -> list[Instruction]:

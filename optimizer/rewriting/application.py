@@ -93,39 +93,39 @@ class Application(Term):
         """The same pattern, whose commutative operands match in this order only."""
         return replace(self, fixed=True)
 
-    def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:
+    def mismatch(self, instr: Instruction, bindings: Bindings) -> Mismatch | None:
         """Compare opcode, operands and attributes."""
         if instr.opcode not in self.opcodes:
             return self, instr
         operands, terms = instr.operands, self.operands
         if self.rest:
             terms = terms[:-1]
-            if len(operands) < len(terms) or not self._same_rest(operands[len(terms) :], found):
+            if len(operands) < len(terms) or not self._same_rest(operands[len(terms) :], bindings):
                 return self, instr
         elif len(operands) != len(terms):
             return self, instr
         for inner, operand in zip(terms, operands, strict=False):
-            failed = inner.mismatch(operand, found)
+            failed = inner.mismatch(operand, bindings)
             if failed is not None:
                 return failed
-        if self.attrs and not self._same_attributes(instr, found):
+        if self.attrs and not self._same_attributes(instr, bindings):
             return self, instr
         if self.binds:
-            found[self.binds] = instr
+            bindings[self.binds] = instr
         return None
 
-    def _same_rest(self, rest: tuple[Instruction, ...], found: Bindings) -> bool:
+    def _same_rest(self, rest: tuple[Instruction, ...], bindings: Bindings) -> bool:
         if self.rest_opcode and any(o.opcode != self.rest_opcode for o in rest):
             return False
-        return found.setdefault(self.rest, rest) == rest
+        return bindings.setdefault(self.rest, rest) == rest
 
-    def _same_attributes(self, instr: Instruction, found: Bindings) -> bool:
+    def _same_attributes(self, instr: Instruction, bindings: Bindings) -> bool:
         for name, wanted in self.attributes:
-            if not _bind(wanted, getattr(instr.attrs, name), found):
+            if not _bind(wanted, getattr(instr.attrs, name), bindings):
                 return False
-        return all(_bind(wanted, instr.called[i], found) for i, wanted in self.called)
+        return all(_bind(wanted, instr.called[i], bindings) for i, wanted in self.called)
 
-    def reason(self, instr: Instruction, found: Bindings) -> str:
+    def reason(self, instr: Instruction, bindings: Bindings) -> str:
         """Another opcode, number of operands, or attribute."""
         if instr.opcode not in self.opcodes:
             wanted = with_article(" or ".join(self.opcodes))
@@ -134,15 +134,15 @@ class Application(Term):
         if not self.rest and count != len(self.operands):
             return f"%{instr.name} has {counted(count, 'operand')}, not {len(self.operands)}"
         rest = instr.operands[len(self.operands) - 1 :]
-        if self.rest and found.get(self.rest) != rest:
+        if self.rest and bindings.get(self.rest) != rest:
             return f"%{instr.name} has other operands than *{self.rest} already stands for"
         if self.rest_opcode and any(operand.opcode != self.rest_opcode for operand in rest):
             return f"%{instr.name} has operands other than {with_article(self.rest_opcode)}"
         for name, wanted in self.attributes:
-            given = getattr(instr.attrs, name)
-            if not _bind(wanted, given, found):
-                value = found[wanted.name] if isinstance(wanted, AttributeVariable) else wanted
-                return f"%{instr.name} has {name}={given}, not {value}"
+            value_here = getattr(instr.attrs, name)
+            if not _bind(wanted, value_here, bindings):
+                value = bindings[wanted.name] if isinstance(wanted, AttributeVariable) else wanted
+                return f"%{instr.name} has {name}={value_here}, not {value}"
         return f"%{instr.name} calls another computation"
 
     def __str__(self) -> str:
@@ -165,19 +165,19 @@ def orders(pattern: Term) -> Iterator[Term]:
     seen: set[str] = set()
     for operands in product(*(list(orders(operand)) for operand in pattern.operands)):
         for order in permutations(operands) if _commutes(pattern) else (operands,):
-            made = replace(pattern, operands=tuple(order))
-            if str(made) not in seen:
-                seen.add(str(made))
-                yield made
+            variant = replace(pattern, operands=tuple(order))
+            if str(variant) not in seen:
+                seen.add(str(variant))
+                yield variant
 
 
 def _commutes(pattern: Application) -> bool:
     traits = [OPCODES[opcode].traits for opcode in pattern.opcodes]
-    return not pattern.fixed and all("commutative" in each for each in traits)
+    return not pattern.fixed and all("commutative" in trait for trait in traits)
 
 
-def _bind(wanted: Any, given: Any, found: Bindings) -> bool:
+def _bind(wanted: Any, value: Any, bindings: Bindings) -> bool:
     """Bind an attribute variable, or compare an attribute with the wanted value."""
     if isinstance(wanted, AttributeVariable):
-        return found.setdefault(wanted.name, given) == given
-    return wanted == given
+        return bindings.setdefault(wanted.name, value) == value
+    return wanted == value

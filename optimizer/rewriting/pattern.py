@@ -50,17 +50,17 @@ class Constructor:
     @overload
     def __call__(self, /, *operands: Any, **attrs: Any) -> Application: ...
 
-    def __call__(self, /, *given: Any, shape: Any = None, **attrs: Any) -> Any:
+    def __call__(self, /, *arguments: Any, shape: Any = None, **attrs: Any) -> Any:
         """The pattern of some operands and attributes, or the instruction of real ones."""
         row = OPCODES[self.opcodes[0]]
-        arity = len(given) if row.arity is None else row.arity
+        arity = len(arguments) if row.arity is None else row.arity
         names = [f.name for f in fields(row.attrs)]
-        attrs = {**dict(zip(names, given[arity:], strict=False)), **attrs}
-        operands = given[:arity]
+        attrs = {**dict(zip(names, arguments[arity:], strict=False)), **attrs}
+        operands = arguments[:arity]
         if any(isinstance(o, Instruction) for o in operands):
             return self._new(operands, shape, attrs)
         unknown = attrs.keys() - set(names) - set(row.called)
-        if unknown or len(given) > arity + len(names) or len(operands) < arity:
+        if unknown or len(arguments) > arity + len(names) or len(operands) < arity:
             raise TypeError(f"{row.name} takes {arity} operands and the attributes {names}")
         return Application(self.opcodes, tuple(map(term, operands)), tuple(attrs.items()), shape)
 
@@ -74,7 +74,7 @@ class Constructor:
 
 def one_of(*constructors: Constructor) -> Constructor:
     """A constructor of patterns that match any of several opcodes of one kind."""
-    return Constructor(tuple(opcode for each in constructors for opcode in each.opcodes))
+    return Constructor(tuple(opcode for one in constructors for opcode in one.opcodes))
 
 
 CONSTRUCTORS: Final = {python_name(opcode): Constructor((opcode,)) for opcode in OPCODES}

@@ -275,28 +275,28 @@ class Sweep:
     def rewritten(self, instr: Instruction) -> Instruction:
         """The replacement by the first rule that applies; the instruction itself if none does."""
         answers: dict[str, bool] = {}
-        found = self.rewriter.replacement(
+        replacement = self.rewriter.replacement(
             instr, self.uses, self.is_known, answers, self.layout_sensitive, self.memo
         )
-        if found is None:
+        if replacement is None:
             self.settled.without_rule(instr, answers)
             return instr
-        rule, match, root = found
+        rule, match, root = replacement
         known = root in self.order
         *fresh, new = adopted(root, instr, self.order, self.rewriter.names, divided=True)
-        made = [] if known else [*fresh, new]
-        if any(map(forgets_its_size, made)):
+        instructions = [] if known else [*fresh, new]
+        if any(map(forgets_its_size, instructions)):
             self.settled.without_rule(instr, answers)
             return instr
         log = self.rewriter.log
         if not log.rewrite(rule.name, instr, *fresh, new, by=rule, bindings=match.found):
             return instr
         self.rewriter.applied[rule.name] += 1
-        self.order.update(dict.fromkeys(made))
+        self.order.update(dict.fromkeys(instructions))
         # Users of the old one will use the new one. Operands of the old one keep their count until
         # the next sweep, so that a guard may see too many uses, but never too few.
         self.uses[new] = self.uses.get(new, 0) + self.uses.get(instr, 0)
-        for each in made:
-            for operand in set(each.operands):
+        for instruction in instructions:
+            for operand in set(instruction.operands):
                 self.uses[operand] = self.uses.get(operand, 0) + 1
         return new

@@ -138,15 +138,15 @@ class Rule:
             bindings["names"] = match.names or NameSupply()
         if "memo" in self.arguments:
             bindings["memo"] = {} if match.memo is None else match.memo
-        made = self.right(*[bindings[name] for name in self.arguments])
-        if isinstance(made, Term):
-            message = f"{self.name} returns the pattern `{made}`, not an instruction"
+        new = self.right(*[bindings[name] for name in self.arguments])
+        if isinstance(new, Term):
+            message = f"{self.name} returns the pattern `{new}`, not an instruction"
             raise TypeError(f"{message}; {HOW_TO_MAKE}")
         # A right side of somebody's own may return anything.
-        if not isinstance(made, Instruction | None):  # pyright: ignore[reportUnnecessaryIsInstance]
-            given = type(made).__name__
-            raise TypeError(f"{self.name} returns a value of type {given}, not an instruction")
-        return made
+        if not isinstance(new, Instruction | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            type_name = type(new).__name__
+            raise TypeError(f"{self.name} returns a value of type {type_name}, not an instruction")
+        return new
 
     def rewritten(
         self, instr: Instruction, names: NameSupply
@@ -156,11 +156,11 @@ class Rule:
         For rules that do not ask whether an instruction has one use.
         """
         for pattern in self.patterns:
-            found: Bindings = {}
-            if pattern.mismatch(instr, found) is None:
-                new = self.replacement(Match(instr, found, {}, {}, names))
+            bindings: Bindings = {}
+            if pattern.mismatch(instr, bindings) is None:
+                new = self.replacement(Match(instr, bindings, {}, {}, names))
                 if new is not None:
-                    return new, found
+                    return new, bindings
         return None, {}
 
     def __str__(self) -> str:
@@ -263,9 +263,9 @@ class RuleSet:
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two rules are called {twice}")
         self._rooted: dict[str, list[Rule]] = {}
-        for each in self.rules:
-            for opcode in each.left.opcodes:
-                self._rooted.setdefault(opcode, []).append(each)
+        for member in self.rules:
+            for opcode in member.left.opcodes:
+                self._rooted.setdefault(opcode, []).append(member)
         self.roots = frozenset(self._rooted)
         # The same opcodes over the same opcodes are looked up again and again.
         self.candidates = lru_cache(maxsize=None)(self._candidates)

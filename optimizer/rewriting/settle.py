@@ -59,16 +59,16 @@ def exchange(module: Module, log: Log, word: str, exchanged: Exchange) -> Module
 def _exchanged_once(module: Module, log: Log, word: str, exchanged: Exchange) -> Module:
     names = names_of(module)
 
-    def visit(computation: Computation, found: SiteRewrites) -> None:
+    def visit(computation: Computation, rewrites: SiteRewrites) -> None:
         using = users(computation)
         awaited = {p for i in computation.instructions for p in i.control_predecessors}
         awaited.add(computation.root)
-        alone = {i for i, found in using.items() if len(found) == 1 and i not in awaited}
+        alone = {i for i, user_list in using.items() if len(user_list) == 1 and i not in awaited}
         for instr in computation.instructions:
-            if instr.control_predecessors or any(o in found.plan for o in instr.operands):
+            if instr.control_predecessors or any(o in rewrites.plan for o in instr.operands):
                 continue
             new = exchanged(instr, alone, names)
             if new is not None:
-                found.add(word, instr, *new.operands, new)
+                rewrites.add(word, instr, *new.operands, new)
 
     return rewrite_sites(module, log, visit, rebuild_unfused, without_dead)

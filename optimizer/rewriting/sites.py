@@ -104,12 +104,12 @@ def rewrite_computation(
     computation: Computation, log: Log, visit: Visit, finish: Change | None = None
 ) -> Computation:
     """A computation with the rewrites that a visit of it finds: see `rewrite_sites`."""
-    found = SiteRewrites(log)
-    visit(computation, found)
-    if not found.plan:
+    rewrites = SiteRewrites(log)
+    visit(computation, rewrites)
+    if not rewrites.plan:
         return computation
-    made = rebuild(computation, in_old_layouts(computation, found.plan))
-    return finish(made) if finish else made
+    rebuilt = rebuild(computation, in_old_layouts(computation, rewrites.plan))
+    return finish(rebuilt) if finish else rebuilt
 
 
 def in_old_layouts(computation: Computation, plan: Plan) -> Plan:
@@ -158,11 +158,11 @@ def replace_each(
     over : as of `rewrite_sites`.
     """
 
-    def visit(computation: Computation, found: SiteRewrites) -> None:
+    def visit(computation: Computation, rewrites: SiteRewrites) -> None:
         for instr in computation.instructions:
             new = replacement(instr)
             if new is not None:
-                found.add(word, instr, new, by=replacement)
+                rewrites.add(word, instr, new, by=replacement)
 
     return rewrite_sites(module, log, visit, over)
 
@@ -172,8 +172,8 @@ def rebuild_unfused(module: Module, change: Change) -> Module:
 
     A fused computation is a kernel already, and what runs asynchronously is one instruction.
     """
-    kept = {computation.name for computation in asynchronous(module)}
-    kept |= {
+    names = {computation.name for computation in asynchronous(module)}
+    names |= {
         callee.name
         for computation in module.computations
         if "fusion" in computation.opcodes
@@ -181,4 +181,4 @@ def rebuild_unfused(module: Module, change: Change) -> Module:
         if instr.opcode == "fusion"
         for callee in instr.called
     }
-    return rebuild_module(module, lambda c: c if c.name in kept else change(c))
+    return rebuild_module(module, lambda c: c if c.name in names else change(c))

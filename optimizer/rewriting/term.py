@@ -29,7 +29,7 @@ class Term:
 
     __slots__ = ()
 
-    def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:
+    def mismatch(self, instr: Instruction, bindings: Bindings) -> Mismatch | None:
         """Match an instruction and write down the bindings of variables.
 
         Returns
@@ -39,13 +39,13 @@ class Term:
         """
         raise NotImplementedError
 
-    def reason(self, instr: Instruction, found: Bindings) -> str:
+    def reason(self, instr: Instruction, bindings: Bindings) -> str:
         """The reason why this very term does not match."""
         raise NotImplementedError
 
     def _no_operator(self, other: object) -> Any:  # noqa: ARG002
-        told = f"`{self}` is an instruction, and takes none of Python's operators"
-        raise TypeError(f"{told}: write add(x, y) or multiply(x, 2)")
+        problem = f"`{self}` is an instruction, and takes none of Python's operators"
+        raise TypeError(f"{problem}: write add(x, y) or multiply(x, 2)")
 
     __add__ = __sub__ = __mul__ = __truediv__ = _no_operator
     __radd__ = __rsub__ = __rmul__ = __rtruediv__ = _no_operator
@@ -62,13 +62,13 @@ class Variable(Term):
 
     name: str
 
-    def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:
+    def mismatch(self, instr: Instruction, bindings: Bindings) -> Mismatch | None:
         """Bind the name to the instruction, or check that it is bound to it."""
-        return None if found.setdefault(self.name, instr) is instr else (self, instr)
+        return None if bindings.setdefault(self.name, instr) is instr else (self, instr)
 
-    def reason(self, instr: Instruction, found: Bindings) -> str:
+    def reason(self, instr: Instruction, bindings: Bindings) -> str:
         """The variable is bound to another instruction."""
-        return f"{self.name} is %{found[self.name].name} already, so it is not %{instr.name}"
+        return f"{self.name} is %{bindings[self.name].name} already, so it is not %{instr.name}"
 
     def __str__(self) -> str:
         """The name."""
@@ -135,21 +135,21 @@ class ConstantVariable(Arithmetic):
 
     name: str
 
-    def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:
+    def mismatch(self, instr: Instruction, bindings: Bindings) -> Mismatch | None:
         """Bind the name, or check that it stands for an equal constant already."""
         # The opcode says no most often, and fastest.
         if instr.opcode not in CONSTANT_OPCODES or (value := value_of(instr)) is None:
             return self, instr
-        other = found.setdefault(self.name, instr)
+        other = bindings.setdefault(self.name, instr)
         if other is instr:
             return None
         return None if _same_bits(value, value_of(other)) else (self, instr)
 
-    def reason(self, instr: Instruction, found: Bindings) -> str:
+    def reason(self, instr: Instruction, bindings: Bindings) -> str:
         """The instruction is no constant, or the variable is bound to another one."""
         if value_of(instr) is None:
             return f"{self.name} is a constant, %{instr.name} is {with_article(instr.opcode)}"
-        return f"{self.name} is %{found[self.name].name} already, so it is not %{instr.name}"
+        return f"{self.name} is %{bindings[self.name].name} already, so it is not %{instr.name}"
 
     def __str__(self) -> str:
         """The name."""
@@ -193,7 +193,7 @@ class Exactly(Term):
 
     value: Number
 
-    def mismatch(self, instr: Instruction, found: Bindings) -> Mismatch | None:  # noqa: ARG002
+    def mismatch(self, instr: Instruction, bindings: Bindings) -> Mismatch | None:  # noqa: ARG002
         """Look at the constant's elements."""
         if instr.opcode not in CONSTANT_OPCODES:
             return self, instr
@@ -215,7 +215,7 @@ class Exactly(Term):
         sign = np.signbit(cast("float", self.value))
         return all(bool((np.signbit(part) == sign).all()) for part in parts)
 
-    def reason(self, instr: Instruction, found: Bindings) -> str:  # noqa: ARG002
+    def reason(self, instr: Instruction, bindings: Bindings) -> str:  # noqa: ARG002
         """The instruction is no constant, or holds another number."""
         return f"%{instr.name}, {with_article(instr.opcode)}, is not {self.value} everywhere"
 

@@ -47,21 +47,21 @@ def texts(function: Any) -> list[str]:
 
     The texts are sorted, so that a function may move to another file.
     """
-    found: dict[str, str] = {}
+    texts_by_name: dict[str, str] = {}
     pending = [function]
     while pending:
         here = unwrap(pending.pop())
         name = f"{here.__module__}.{here.__qualname__}"
-        if name in found:
+        if name in texts_by_name:
             continue
-        tree, found[name] = parsed(here)
+        tree, texts_by_name[name] = parsed(here)
         for used in sorted({node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}):
             value = here.__globals__.get(used)
             if isinstance(value, DATA):
-                found[f"{here.__module__}.{used}"] = repr(value)
+                texts_by_name[f"{here.__module__}.{used}"] = repr(value)
             elif is_ours(value):
                 pending.append(value)
-    return sorted(found.values())
+    return sorted(texts_by_name.values())
 
 
 def is_ours(value: Any) -> bool:
@@ -95,5 +95,5 @@ def parsed(function: Any) -> tuple[ast.AST, str]:
             # What a decorator is given, sides and guard, counts by itself; how it works does not.
             node.decorator_list = []
     lines = source.splitlines()
-    kept = [line for n, line in enumerate(lines, 1) if n not in gone and line.strip()]
-    return tree, "\n".join(line for line in kept if not line.lstrip().startswith("#"))
+    lines_kept = [line for n, line in enumerate(lines, 1) if n not in gone and line.strip()]
+    return tree, "\n".join(line for line in lines_kept if not line.lstrip().startswith("#"))

@@ -63,8 +63,8 @@ def broadcast_of_reshape(
     groups = reshaped_groups(x.shape.dims, a.shape.dims)
     if not all(len(old) == len(new) == 1 for old, new in groups if old):
         return None
-    kept = [new[0] for old, new in groups if old]
-    return broadcast(x, tuple(p[d] for d in kept), shape=root.shape) if groups else None
+    dims = [new[0] for old, new in groups if old]
+    return broadcast(x, tuple(p[d] for d in dims), shape=root.shape) if groups else None
 
 
 # fmt: off

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 )
 def concatenate_without_empty(xs: Operands, p: Dims) -> Instruction | None:
     """Leave out operands without elements."""
-    kept = [piece for piece in xs if piece.shape.dims[p[0]]]
-    return make("concatenate", *kept, dimensions=p) if 0 < len(kept) < len(xs) else None
+    pieces = [piece for piece in xs if piece.shape.dims[p[0]]]
+    return make("concatenate", *pieces, dimensions=p) if 0 < len(pieces) < len(xs) else None
 
 
 @rule(
@@ -104,9 +104,9 @@ def concatenate_of_the_same(xs: Operands, p: Dims, root: Instruction) -> Instruc
     one, (along,) = xs[0], p
     if len(xs) == 1 or set(xs) != {one} or one.shape.dims[along] != 1:
         return None
-    kept = without(range(root.shape.rank), (along,))
+    dims = without(range(root.shape.rank), (along,))
     sizes = without(root.shape.dims, (along,))
-    return broadcast(reshape(one, shape=one.shape.with_dims(sizes)), kept, shape=root.shape)
+    return broadcast(reshape(one, shape=one.shape.with_dims(sizes)), dims, shape=root.shape)
 
 
 @rule(

@@ -45,7 +45,7 @@ def passes_through(x: Instruction, a: Instruction, b: Instruction) -> bool:
     Nothing may be lost on the way. From integers to integers numbers wrap around, but from floats
     they are clamped: s8 to f32 to u8 makes 0 of -1, s8 to u8 makes 255.
     """
-    source, middle, target = (each.shape.element_type for each in (x, a, b))
+    source, middle, target = (instr.shape.element_type for instr in (x, a, b))
     if source.is_complex or middle.is_complex or target.is_complex:
         return False
     if source.is_integer and middle.is_integer and target.is_integer:

@@ -59,12 +59,12 @@ def dot_of_ones(x: Instruction, y: Instruction, a: Instruction) -> Instruction |
         return None
     old = DotDims.of(a)
     names = [f.name for f in fields(old) if f.name.endswith("_dims")]
-    kept = {n: _renumbered(getattr(old, n), lhs if n.startswith("lhs") else rhs) for n in names}
+    moved = {n: _renumbered(getattr(old, n), lhs if n.startswith("lhs") else rhs) for n in names}
     ones = tuple(d for d, n in enumerate(a.shape.dims) if n == 1)
     smaller = a.with_(
         operands=(_squeezed(x, lhs), _squeezed(y, rhs)),
         shape=a.shape.with_dims(without(a.shape.dims, ones)),
-        attrs=replace(old, **kept),
+        attrs=replace(old, **moved),
     )
     return reshape(smaller, shape=a.shape) if ones else smaller
 

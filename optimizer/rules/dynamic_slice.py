@@ -123,8 +123,8 @@ def dynamic_slice_of_reshape(
         return None
     if any(len(new) != 1 or len(old) > 1 for old, new in groups):
         return None
-    kept = [new[0] for old, new in groups if old]
-    part = slice_at(x, [xs[d] for d in kept], tuple(root.shape.dims[d] for d in kept))
+    dims = [new[0] for old, new in groups if old]
+    part = slice_at(x, [xs[d] for d in dims], tuple(root.shape.dims[d] for d in dims))
     return reshape(part, shape=root.shape)
 
 

@@ -41,9 +41,9 @@ def update_of_broadcast(
     """A slice amid copies of a scalar is the slice, padded with the scalar."""
     if any(value_of(start) is None for start in xs):
         return None
-    sizes, given = a.shape.dims, y.shape.dims
-    starts = constant_starts(xs, sizes, given)
-    padding = [PaddingDim(i, n - m - i) for i, n, m in zip(starts, sizes, given, strict=True)]
+    sizes, update_dims = a.shape.dims, y.shape.dims
+    starts = constant_starts(xs, sizes, update_dims)
+    padding = [PaddingDim(i, n - m - i) for i, n, m in zip(starts, sizes, update_dims, strict=True)]
     return pad(y, x, tuple(padding))
 
 

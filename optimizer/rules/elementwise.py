@@ -37,9 +37,9 @@ def operation_on_broadcasts(xs: Operands, root: Instruction) -> Instruction | No
     dims = max((_dims(x) for x in xs), key=len)
     if any(_dims(x) not in (dims, ()) for x in xs) or root.shape.rank == len(dims):
         return None
-    given = [x.operands[0] for x in xs]
-    small = next(x for x in given if x.shape.rank == len(dims)).shape
-    spread = [x if x.shape.rank == len(dims) else _spread(x, small.dims) for x in given]
+    operands = [x.operands[0] for x in xs]
+    small = next(x for x in operands if x.shape.rank == len(dims)).shape
+    spread = [x if x.shape.rank == len(dims) else _spread(x, small.dims) for x in operands]
     shape = root.shape.with_dims(small.dims)
     return broadcast(root.with_(operands=tuple(spread), shape=shape), dims, shape=root.shape)
 

@@ -26,11 +26,11 @@ def gather_of_whole(x: Instruction, a: Instruction) -> Instruction | None:
     attrs = Gather.of(a)
     if attrs.slice_sizes != x.shape.dims or attrs.operand_batching_dims:
         return None
-    kept = without(x.shape.dims, attrs.collapsed_slice_dims)
-    if prod(kept) != x.shape.size:
+    dims = without(x.shape.dims, attrs.collapsed_slice_dims)
+    if prod(dims) != x.shape.size:
         # Slices of size 0 may be collapsed too.
         return None
-    smaller = reshape(x, shape=x.shape.with_dims(kept)) if attrs.collapsed_slice_dims else x
+    smaller = reshape(x, shape=x.shape.with_dims(dims)) if attrs.collapsed_slice_dims else x
     return broadcast(smaller, attrs.offset_dims, shape=a.shape)
 
 
@@ -56,8 +56,8 @@ def gather_at_constant(x: Instruction, y: Instruction, a: Instruction) -> Instru
     starts = [0] * x.shape.rank
     for i, d in enumerate(attrs.start_index_map):
         # The value of a splat is a scalar.
-        given = int(known.flat[i if known.size > 1 else 0])
-        starts[d] = max(0, min(given, x.shape.dims[d] - attrs.slice_sizes[d]))
+        start = int(known.flat[i if known.size > 1 else 0])
+        starts[d] = max(0, min(start, x.shape.dims[d] - attrs.slice_sizes[d]))
     ranges = [SliceDim(i, i + n) for i, n in zip(starts, attrs.slice_sizes, strict=True)]
     return reshape(slice_(x, tuple(ranges)), shape=a.shape)
 

@@ -88,8 +88,8 @@ def reduce_of_transpose(
     x: Instruction, y: Instruction, p: Dims, q: Dims, f: Computation
 ) -> Instruction | None:
     """Reduce the dimensions before they move, if those that are left keep their order."""
-    kept = without(q, p)
-    if list(kept) != sorted(kept):
+    dims = without(q, p)
+    if list(dims) != sorted(dims):
         return None
     return reduce(x, y, dimensions=tuple(sorted(q[d] for d in p)), to_apply=f)
 
@@ -158,8 +158,8 @@ def reduce_of_broadcast(
     inner = reduce(x, y, dimensions=folded, to_apply=f) if folded else x
     if opcode == "add":
         inner = multiply(inner, splat(count, inner.shape))
-    kept = without(range(a.shape.rank), p)
-    dims = tuple(kept.index(d) for d in q if d not in p)
+    remaining = without(range(a.shape.rank), p)
+    dims = tuple(remaining.index(d) for d in q if d not in p)
     return broadcast(inner, dims, shape=root.shape)
 
 

@@ -24,10 +24,10 @@ def reshape_of_broadcast(
     x: Instruction, a: Instruction, p: Dims, root: Instruction
 ) -> Instruction | None:
     """Where the reshape leaves the dimensions that come from x, it joins or splits copies only."""
-    kept = unchanged(a.shape.dims, root.shape.dims)
-    if not root.shape.size or not all(d in kept for d in p):
+    dims = unchanged(a.shape.dims, root.shape.dims)
+    if not root.shape.size or not all(d in dims for d in p):
         return None
-    return broadcast(x, tuple(kept[d] for d in p), shape=root.shape)
+    return broadcast(x, tuple(dims[d] for d in p), shape=root.shape)
 
 
 @rule(reshape(iota(p).as_(a)), where=static, xla="HandleReshape: reshape(iota) => iota")

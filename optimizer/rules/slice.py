@@ -219,8 +219,8 @@ def _passed(update: Instruction) -> tuple[list[int], list[int]] | None:
 
 def constant_starts(starts: tuple[Instruction, ...], sizes: Dims, taken: Dims) -> list[int]:
     """The clamped starts of a dynamic slice with constant starts: clamped into the operand."""
-    given = [int(cast("Array", value_of(start))) for start in starts]
-    return [max(0, min(i, n - m)) for i, n, m in zip(given, sizes, taken, strict=True)]
+    numbers = [int(cast("Array", value_of(start))) for start in starts]
+    return [max(0, min(i, n - m)) for i, n, m in zip(numbers, sizes, taken, strict=True)]
 
 
 # fmt: off

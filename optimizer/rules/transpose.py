@@ -114,10 +114,10 @@ def transpose_of_reshaped_dot(
 ) -> Instruction | None:
     """A reshape that only inserts dimensions of size 1 does not keep a dot from being swapped."""
     sizes = b.shape.dims
-    kept = [d for d, size in enumerate(sizes) if size != 1]
-    if tuple(sizes[d] for d in kept) != a.shape.dims:
+    dims = [d for d, size in enumerate(sizes) if size != 1]
+    if tuple(sizes[d] for d in dims) != a.shape.dims:
         return None
-    order = tuple(kept.index(d) for d in p if sizes[d] != 1)
+    order = tuple(dims.index(d) for d in p if sizes[d] != 1)
     if not _swapped(a, order):
         return None
     moved = transpose(a, order, shape=a.shape.with_dims(tuple(a.shape.dims[d] for d in order)))

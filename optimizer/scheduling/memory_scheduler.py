@@ -70,11 +70,11 @@ class HloMemoryScheduler:
         if not can_be_planned(module):
             return module
         if self.algorithm == "best":
-            algorithm, found = best_schedule(module)
+            algorithm, best = best_schedule(module)
         else:
-            algorithm, found = self.algorithm, scheduled(module, self.algorithm)
+            algorithm, best = self.algorithm, scheduled(module, self.algorithm)
         root = module.entry.root
-        return found if log.rewrite(algorithm, root, found.entry.root) else module
+        return best if log.rewrite(algorithm, root, best.entry.root) else module
 
 
 def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Module]:
@@ -88,14 +88,14 @@ def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Modul
     best: tuple[int, str, Module] | None = None
     known: set[tuple[str, ...]] = set()
     for name in (*ORDERS, "as-written"):
-        found = as_scheduled(module) if name not in ORDERS else in_order(module, graphs, name)
-        kernels = tuple(_kernels(found, graphs))
+        candidate = as_scheduled(module) if name not in ORDERS else in_order(module, graphs, name)
+        kernels = tuple(_kernels(candidate, graphs))
         if kernels in known:
             continue
         known.add(kernels)
-        needed = peak_bytes(found, info, flow if found.entry is module.entry else None)
+        needed = peak_bytes(candidate, info, flow if candidate.entry is module.entry else None)
         if best is None or needed < best[0]:
-            best = needed, name, found
+            best = needed, name, candidate
         if not needed:
             break
     assert best is not None

@@ -45,8 +45,8 @@ class DependencyGraph:
         self.makes: dict[Instruction, list[Value]] = {}
         self.reads: dict[Instruction, list[Value]] = {}
         for instr in self.instructions:
-            made = [v for v in flow.at[instr] if isinstance(v, Value)]
-            self.makes[instr] = [v for v in made if v.instruction is instr and v.kind == "result"]
+            values = [v for v in flow.at[instr] if isinstance(v, Value)]
+            self.makes[instr] = [v for v in values if v.instruction is instr and v.kind == "result"]
             hands_on = flow.info.forwards(instr) or instr in flow.info.recomputed
             self.reads[instr] = [] if hands_on else list(_read(instr, flow))
         self._order_updates(flow)
@@ -120,13 +120,13 @@ class DependencyGraph:
 
 def _read(instr: Instruction, flow: Dataflow) -> Iterator[Value]:
     """The values of this computation that an instruction reads, each once."""
-    found: dict[Value, None] = {}
+    values: dict[Value, None] = {}
     for operand in instr.operands:
         for leaf in flow.at[operand]:
             for value in leaf if isinstance(leaf, Several) else (leaf,):
                 if isinstance(value, Value):
-                    found[value] = None
-    yield from found
+                    values[value] = None
+    yield from values
 
 
 def post_order(graph: DependencyGraph) -> list[Instruction]:
@@ -142,7 +142,7 @@ def depth_first(graph: DependencyGraph) -> list[Instruction]:
     for instr in graph.instructions:
         for needed in graph.needs[instr]:
             users[needed] += 1
-    most = graph.bytes(v for made in graph.makes.values() for v in made)
+    most = graph.bytes(v for make in graph.makes.values() for v in make)
     for instr in post_order(graph):
         own = graph.bytes(graph.makes[instr])
         total[instr] = min(most, own + sum(total[n] for n in graph.needs[instr]))

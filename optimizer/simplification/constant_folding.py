@@ -63,24 +63,24 @@ class ConstantFolding:
         """The module without arithmetic on constants."""
         names = names_of(module)
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             tied = ordered(computation)
             # Nearly no instruction is computed from nothing but these.
-            given: set[Instruction] = set()
+            constants: set[Instruction] = set()
             for instr in computation.instructions:
                 if instr.opcode in CONSTANT_OPCODES:
-                    given.add(instr)
-                if not given.issuperset(instr.operands):
+                    constants.add(instr)
+                if not constants.issuperset(instr.operands):
                     continue
-                operands = [after(found.plan, o) for o in instr.operands]
+                operands = [after(rewrites.plan, o) for o in instr.operands]
                 if not self.folds(instr, operands) or instr in tied or has_effect(instr):
                     continue
                 new = folded(instr, operands)
-                if new is not None and found.add("fold", instr, new):
-                    found.plan[instr] = new.with_(
+                if new is not None and rewrites.add("fold", instr, new):
+                    rewrites.plan[instr] = new.with_(
                         name=names.unique("constant"), annotations=instr.annotations
                     )
-                    given.add(instr)
+                    constants.add(instr)
 
         return rewrite_sites(module, log, visit)
 
@@ -102,9 +102,9 @@ class ConstantFolding:
         )
         if by_rules and sources != operands and not beside:
             return False
-        read, made = sum(o.shape.size for o in operands), instr.shape.size
-        given = sum(o.shape.size for o in sources)
-        return max(read, made) <= self.max_elements and made <= given + self.max_growth
+        read, new_size = sum(o.shape.size for o in operands), instr.shape.size
+        known_size = sum(o.shape.size for o in sources)
+        return max(read, new_size) <= self.max_elements and new_size <= known_size + self.max_growth
 
 
 def after(plan: dict[Instruction, Instruction], operand: Instruction) -> Instruction:

@@ -58,7 +58,7 @@ class ReshapeMover:
         return settle_sites(module, log, partial(move, names_of(module)))
 
 
-def move(names: NameSupply, computation: Computation, found: SiteRewrites) -> None:
+def move(names: NameSupply, computation: Computation, rewrites: SiteRewrites) -> None:
     """Move all reshapes and transposes that can be."""
     if computation.opcodes.isdisjoint(REARRANGEMENTS):
         return
@@ -72,10 +72,10 @@ def move(names: NameSupply, computation: Computation, found: SiteRewrites) -> No
             (operand,) = instr.operands
             bare[instr] = bare.get(operand, operand)
             continue
-        made = elementwise(instr, steps, bare, names)
-        new = rearranged(made, steps, instr, names)
-        if found.add("move", instr, new):
-            bare[instr] = made
+        elementwise_instr = elementwise(instr, steps, bare, names)
+        new = rearranged(elementwise_instr, steps, instr, names)
+        if rewrites.add("move", instr, new):
+            bare[instr] = elementwise_instr
 
 
 @remembered

@@ -106,7 +106,7 @@ def collective_time(instr: Instruction, grid: Grid, topology: Topology) -> Colle
     assert inner, "a collective"
     best = CollectiveTime("", 0.0)
     for name, rounds in _algorithms(inner, grid):
-        spent = sum(each.seconds(topology) for each in rounds)
+        spent = sum(step.seconds(topology) for step in rounds)
         if not best.algorithm or spent < best.seconds:
             best = CollectiveTime(name, spent)
     return best

@@ -46,9 +46,9 @@ def canonical_order(site: ExpansionSite) -> Instruction | None:
         labels.kernel_output_feature,
     )
     into_result = (labels.output_batch, *labels.output_spatial, labels.output_feature)
-    made = instr.with_(
+    convolution = instr.with_(
         operands=(permuted(image, into_image), permuted(kernel, into_kernel)),
         attrs=replace(attrs, dim_labels=canonical),
         shape=instr.shape.with_dims(tuple(instr.shape.dims[d] for d in into_result)),
     )
-    return permuted(made, inverse(into_result))
+    return permuted(convolution, inverse(into_result))

@@ -49,17 +49,17 @@ def drop_degenerate_spatial(site: ExpansionSite) -> Instruction | None:
         {dims[i] for i in trivial}
         for dims in (labels.input_spatial, labels.kernel_spatial, labels.output_spatial)
     )
-    kept = [n for d, n in enumerate(instr.shape.dims) if d not in outputs]
-    made = instr.with_(
+    dims = [n for d, n in enumerate(instr.shape.dims) if d not in outputs]
+    convolution = instr.with_(
         operands=(without(image, inputs), without(kernel, kernels)),
         attrs=replace(
             attrs,
             window=tuple(w for i, w in enumerate(window) if i not in trivial),
             dim_labels=relabelled(labels, inputs, kernels, outputs),
         ),
-        shape=instr.shape.with_dims(tuple(kept)),
+        shape=instr.shape.with_dims(tuple(dims)),
     )
-    return to_dims(made, instr.shape.dims)
+    return to_dims(convolution, instr.shape.dims)
 
 
 def relabelled(

@@ -40,11 +40,11 @@ def drop_degenerate_batch(site: ExpansionSite) -> Instruction | None:
         rhs_contracting_dims=renumbered(attrs.rhs_contracting_dims, right),
     )
     dropped = {k for k, pair in enumerate(pairs) if pair in gone}
-    kept = [n for d, n in enumerate(instr.shape.dims) if d not in dropped]
+    remaining_dims = [n for d, n in enumerate(instr.shape.dims) if d not in dropped]
     small = instr.with_(
         operands=(without(lhs, left), without(rhs, right)),
         attrs=dims,
-        shape=instr.shape.with_dims(tuple(kept)),
+        shape=instr.shape.with_dims(tuple(remaining_dims)),
     )
     return to_dims(small, instr.shape.dims)
 

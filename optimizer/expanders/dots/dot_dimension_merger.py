@@ -33,7 +33,7 @@ def merge_batch(site: ExpansionSite) -> Instruction | None:
     if count < 2 or any(side != tuple(range(side[0], side[0] + count)) for side in sides):
         return None
     (left, *_), (right, *_) = sides
-    made = instr.with_(
+    product = instr.with_(
         operands=(joined_at(lhs, left, count), joined_at(rhs, right, count)),
         attrs=replace(
             attrs,
@@ -44,7 +44,7 @@ def merge_batch(site: ExpansionSite) -> Instruction | None:
         ),
         shape=instr.shape.with_dims((size_of(instr.shape.dims[:count]), *instr.shape.dims[count:])),
     )
-    return to_dims(made, instr.shape.dims)
+    return to_dims(product, instr.shape.dims)
 
 
 def joined_at(x: Instruction, first: int, count: int) -> Instruction:

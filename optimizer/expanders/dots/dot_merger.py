@@ -108,7 +108,7 @@ def joined_dims(instr: Instruction, side: int) -> tuple[int, ...]:
 def joins(first: Instruction, second: Instruction, side: int) -> bool:
     """Whether the operands that are not shared can be joined: one free dimension, static sizes."""
     free = joined_dims(first, side)
-    both = [each.operands[1 - side].shape for each in (first, second)]
+    both = [dot.operands[1 - side].shape for dot in (first, second)]
     return (
         len(free) == 1
         and joined_dims(second, side) == free
@@ -134,7 +134,7 @@ def merged(
 ) -> dict[Instruction, Instruction]:
     """The slices of one dot that take the place of two."""
     shared, axis = first.operands[side], joined_dims(first, side)[0]
-    others = [each.operands[1 - side] for each in (first, second)]
+    others = [dot.operands[1 - side] for dot in (first, second)]
     both = joined(others, axis)
     # In the result, the free dimension of the rhs comes last; that of the lhs follows the batch.
     attrs = DotDims.of(first)
@@ -147,12 +147,12 @@ def merged(
     slices = cut(product, result_axis, 0, width), cut(product, result_axis, width, total)
     origin = first.annotations.inherited()
     there = {first, second, shared, *others}
-    made: dict[Instruction, Instruction] = {}
+    copies: dict[Instruction, Instruction] = {}
     for part in slices:
-        for new in new_below(part, there | made.keys()):
-            made[new] = new.with_(
+        for new in new_below(part, there | copies.keys()):
+            copies[new] = new.with_(
                 name=names.unique(new.opcode),
-                operands=tuple([made.get(o, o) for o in new.operands]),
+                operands=tuple([copies.get(o, o) for o in new.operands]),
                 annotations=origin,
             )
-    return {first: made[slices[0]], second: made[slices[1]]}
+    return {first: copies[slices[0]], second: copies[slices[1]]}

@@ -53,7 +53,7 @@ def multiply_and_sum(site: ExpansionSite) -> Instruction | None:
     types = [wide(operand).shape.element_type for operand in instr.operands]
     if left.is_matrix and right.is_matrix:
         return None
-    if not attrs.lhs_contracting_dims or not all(fits(each, target) for each in types):
+    if not attrs.lhs_contracting_dims or not all(fits(kind, target) for kind in types):
         return None
     vector, matrix = (right, left) if left.is_matrix else (left, right)
     if matrix.is_matrix:
@@ -62,8 +62,8 @@ def multiply_and_sum(site: ExpansionSite) -> Instruction | None:
         order = [vector.shared[matrix.shared.index(d)] for d in shared]
         x = spread(to_type(vector.alone(order), target), matrix.array.shape.dims, shared)
         y, axes = to_type(matrix.array, target), matrix.contracting
-        kept = [d for d in range(y.shape.rank) if d not in axes]
-        results = [kept.index(d) for d in (*matrix.batch, *matrix.free)]
+        dims = [d for d in range(y.shape.rank) if d not in axes]
+        results = [dims.index(d) for d in (*matrix.batch, *matrix.free)]
     else:
         x, y = (to_type(side.alone(side.shared), target) for side in (left, right))
         results = list(range(len(left.batch)))

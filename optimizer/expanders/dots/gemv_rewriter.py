@@ -37,5 +37,5 @@ def multiply_matrices(site: ExpansionSite) -> Instruction | None:
     else:
         lhs = to_dims(lhs, (*lhs.shape.dims, 1))
         dims.insert(len(attrs.lhs_batch_dims), 1)
-    made = instr.with_(operands=(lhs, rhs), shape=instr.shape.with_dims(tuple(dims)))
-    return to_dims(made, instr.shape.dims)
+    product = instr.with_(operands=(lhs, rhs), shape=instr.shape.with_dims(tuple(dims)))
+    return to_dims(product, instr.shape.dims)

@@ -115,10 +115,10 @@ def parts_of_groups(site: ExpansionSite) -> Instruction:
     mask = group_mask(site, sizes, lhs, attrs.lhs_batch_dims + free)
     axis = batch + free.index(attrs.lhs_ragged_dims[0])
     valid = spread(mask, product.shape.dims, range(axis + 2))
-    kept = make("select", valid, product, full(0, product))
+    rows = make("select", valid, product, full(0, product))
     element_type = instr.shape.element_type
     adder = site.binary("add", element_type)
-    return folded(kept, number(0, element_type), (0,), adder)
+    return folded(rows, number(0, element_type), (0,), adder)
 
 
 def group_mask(

@@ -108,9 +108,9 @@ def untransposed(x: Instruction) -> tuple[Instruction, tuple[int, ...]]:
     left = [order[d] for d, size in enumerate(dims) if size != 1] if order else []
     if not left or tuple(size for size in dims if size != 1) != x.shape.dims:
         return x, ()
-    (source,), kept = transposed.operands, sorted(left)
-    source = to_dims(source, [source.shape.dims[d] for d in kept])
-    return source, tuple(map(kept.index, left))
+    (source,), remaining = transposed.operands, sorted(left)
+    source = to_dims(source, [source.shape.dims[d] for d in remaining])
+    return source, tuple(map(remaining.index, left))
 
 
 def fold_into_convolution(site: ExpansionSite) -> Instruction | None:
@@ -143,8 +143,8 @@ def fold_into_convolution(site: ExpansionSite) -> Instruction | None:
 
 def fold_but_for_features(site: ExpansionSite) -> Instruction | None:
     """The same, unless spatial dimensions came last."""
-    made = fold_into_convolution(site)
-    return None if made is None or wants_features_last(made) else made
+    folded = fold_into_convolution(site)
+    return None if folded is None or wants_features_last(folded) else folded
 
 
 def permutation(x: Instruction) -> tuple[int, ...]:

@@ -39,21 +39,21 @@ def gather_by_slices(site: ExpansionSite, *, simple: bool = False) -> Instructio
     if simple and count > 1:
         return None
     sizes = attrs.slice_sizes
-    kept = tuple(sizes[d] for d in range(rank) if d not in attrs.collapsed_slice_dims)
+    dims = tuple(sizes[d] for d in range(rank) if d not in attrs.collapsed_slice_dims)
 
     def window(whole: Instruction, row: Instruction) -> Instruction:
         starts = starts_of(row, attrs.start_index_map, rank)
-        return to_dims(make("dynamic-slice", whole, *starts, dynamic_slice_sizes=sizes), kept)
+        return to_dims(make("dynamic-slice", whole, *starts, dynamic_slice_sizes=sizes), dims)
 
     def step(
-        iteration: Instruction, whole: Instruction, rows: Instruction, found: Instruction
+        iteration: Instruction, whole: Instruction, rows: Instruction, result: Instruction
     ) -> list[Instruction]:
-        return [whole, rows, put_at(found, 0, iteration, window(whole, row_at(rows, iteration)))]
+        return [whole, rows, put_at(result, 0, iteration, window(whole, row_at(rows, iteration)))]
 
     if count == 1:
-        found = window(operand, to_dims(rows, rows.shape.dims[1:]))
+        rows_read = window(operand, to_dims(rows, rows.shape.dims[1:]))
     else:
-        empty = splat(0, operand.shape.with_dims((count, *kept)))
-        found = site.repeat(count, [operand, rows, empty], step)[-1]
-    order = interleaved(len(batch) + len(kept), attrs.offset_dims)
-    return permuted(to_dims(found, (*batch, *kept)), order)
+        empty = splat(0, operand.shape.with_dims((count, *dims)))
+        rows_read = site.repeat(count, [operand, rows, empty], step)[-1]
+    order = interleaved(len(batch) + len(dims), attrs.offset_dims)
+    return permuted(to_dims(rows_read, (*batch, *dims)), order)

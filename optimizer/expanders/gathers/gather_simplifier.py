@@ -65,6 +65,6 @@ def canonical_gather(root: Instruction) -> Instruction | None:
         indices_are_sorted=attrs.indices_are_sorted,
     )
     back = permuted(gathered, [0, *(1 + d for d in inverse(order))])
-    kept = [attrs.slice_sizes[d] for d in range(rank) if d not in attrs.collapsed_slice_dims]
-    split = to_dims(back, (*batch, *kept))
+    dims = [attrs.slice_sizes[d] for d in range(rank) if d not in attrs.collapsed_slice_dims]
+    split = to_dims(back, (*batch, *dims))
     return permuted(split, interleaved(split.shape.rank, attrs.offset_dims))

@@ -64,8 +64,8 @@ def starts_of(row: Instruction, index_map: Sequence[int], rank: int) -> list[Ins
     """
     element_type = row.shape.element_type if index_map else S32
     zero = number(0, element_type)
-    found = {d: to_dims(cut(row, 0, i, i + 1), ()) for i, d in enumerate(index_map)}
-    return [found.get(d, zero) for d in range(rank)]
+    starts = {d: to_dims(cut(row, 0, i, i + 1), ()) for i, d in enumerate(index_map)}
+    return [starts.get(d, zero) for d in range(rank)]
 
 
 def row_at(rows: Instruction, iteration: Instruction) -> Instruction:

@@ -76,7 +76,7 @@ def scatter_once(
     if targets is None:
         return None
     order = sorted_order(site, targets)
-    targets, rows, updates = (in_order(each, order) for each in (targets, rows, updates))
+    targets, rows, updates = (in_order(operand, order) for operand in (targets, rows, updates))
     combined = combined_in_runs(instr.called[0], targets, updates)
     nowhere = full(integer_range(rows.shape.element_type)[1], rows)
     last = spread(is_last(targets), rows.shape.dims, (0,))

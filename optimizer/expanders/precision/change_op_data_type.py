@@ -38,9 +38,9 @@ def compute_in_target(
     ----------
     source, target : names of element types.
     """
-    given, wanted = ELEMENT_TYPES[source], ELEMENT_TYPES[target]
-    if any(i.shape.element_type is not given for i in (root, x, y)):
+    source_type, wanted = ELEMENT_TYPES[source], ELEMENT_TYPES[target]
+    if any(i.shape.element_type is not source_type for i in (root, x, y)):
         return None
     operands = (to_type(x, wanted), to_type(y, wanted))
     product = root.with_(operands=operands, shape=root.shape.with_type(wanted))
-    return to_type(product, given)
+    return to_type(product, source_type)

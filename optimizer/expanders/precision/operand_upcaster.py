@@ -23,7 +23,7 @@ def widen_operands(root: Instruction, x: Instruction, y: Instruction) -> Instruc
     """Makes the operands of dots and convolutions as wide as the result."""
     target = root.shape.element_type
     types = [operand.shape.element_type for operand in (x, y)]
-    if all(each is target for each in types) or not all(fits(each, target) for each in types):
+    if all(kind is target for kind in types) or not all(fits(kind, target) for kind in types):
         return None
     return root.with_(operands=(to_type(x, target), to_type(y, target)))
 

@@ -83,8 +83,8 @@ def fractions(words: Instruction, like: Instruction) -> Instruction:
     """Floats in [0, 1) of as many random bits as a mantissa has."""
     element_type = like.shape.element_type
     digits = float_format(element_type.dtype).mantissa_bits
-    kept = make("shift-right-logical", words, words.shape.element_type.bits - digits)
-    return make("multiply", to_type(kept, element_type), 2.0**-digits)
+    digits_kept = make("shift-right-logical", words, words.shape.element_type.bits - digits)
+    return make("multiply", to_type(digits_kept, element_type), 2.0**-digits)
 
 
 def normal(site: ExpansionSite, like: Instruction) -> Instruction:

@@ -101,11 +101,11 @@ def _maximum_below(value: Instruction, x: Instruction) -> Instruction | None:
     """The maximum of an array's rows from which a value for each row is made."""
     stack, seen = [value], {value}
     while stack:
-        found = stack.pop()
-        if found.opcode == "reduce" and found.operands[0] is x and _is_long(found, "maximum"):
-            return found
-        if found.opcode in ELEMENTWISE:
-            new = [o for o in found.operands if o not in seen]
+        instr = stack.pop()
+        if instr.opcode == "reduce" and instr.operands[0] is x and _is_long(instr, "maximum"):
+            return instr
+        if instr.opcode in ELEMENTWISE:
+            new = [o for o in instr.operands if o not in seen]
             seen.update(new)
             stack += new
     return None

@@ -36,8 +36,8 @@ def drop_degenerate(site: ExpansionSite) -> Instruction | None:
     if not gone or not axes:
         return None
     operands = [without(operand, gone) for operand in instr.operands[:count]]
-    made = make("reduce", *operands, *instr.operands[count:], dimensions=axes, called=instr.called)
+    new = make("reduce", *operands, *instr.operands[count:], dimensions=axes, called=instr.called)
     if not instr.shape.is_tuple:
-        return to_dims(made, instr.shape.dims)
-    parts = [to_dims(element(made, i), s.dims) for i, s in enumerate(instr.shape.elements)]
+        return to_dims(new, instr.shape.dims)
+    parts = [to_dims(element(new, i), s.dims) for i, s in enumerate(instr.shape.elements)]
     return make("tuple", *parts)

@@ -24,16 +24,16 @@ def loop_over_slices(site: ExpansionSite) -> Instruction:
     count = instr.operands[0].shape.dims[axis]
     shapes = instr.shape.elements if instr.shape.is_tuple else (instr.shape,)
     outputs = [splat(0, shape) for shape in shapes[: len(shapes) - attrs.num_carries]]
-    body, kept = instr.called[0], inputs + len(outputs)
+    body, first_state = instr.called[0], inputs + len(outputs)
 
     def step(iteration: Instruction, *state: Instruction) -> list[Instruction]:
         index = make("subtract", count - 1, iteration) if attrs.is_reverse else iteration
         slices = [slice_at(x, axis, index) for x in state[:inputs]]
-        result = make("call", *slices, *state[kept:], called=(body,))
+        result = make("call", *slices, *state[first_state:], called=(body,))
         values = elements(result) if result.shape.is_tuple else [result]
         written = [
             put_at(output, axis, index, value)
-            for output, value in zip(state[inputs:kept], values, strict=False)
+            for output, value in zip(state[inputs:first_state], values, strict=False)
         ]
         return [*state[:inputs], *written, *values[len(written) :]]
 

@@ -59,8 +59,8 @@ def find_and_scatter(site: ExpansionSite, *, most_windows: int = 0) -> Instructi
     iotas = [counting(S32, dims, axis) for axis in range(rank)]
     arrays = [*iotas, operand]
     starts = [number(-1)] * rank + [number(0, operand.shape.element_type)]
-    found = make("reduce-window", *arrays, *starts, window=window, called=(chooser(site, rank),))
-    rows = [to_dims(index, (*index.shape.dims, 1)) for index in elements(found)[:rank]]
+    windows = make("reduce-window", *arrays, *starts, window=window, called=(chooser(site, rank),))
+    rows = [to_dims(index, (*index.shape.dims, 1)) for index in elements(windows)[:rank]]
     return make(
         "scatter",
         spread(initial, dims),
@@ -94,13 +94,13 @@ def find_and_look(site: ExpansionSite) -> Instruction:
     window, dims = Windowed.of(site.instr).window, operand.shape.dims
     numbers = to_dims(counting(S32, (operand.shape.size,), 0), dims)
     nowhere, nothing = number(-1), number(0, operand.shape.element_type)
-    found = make(
+    windows = make(
         "reduce-window",
         *(numbers, operand, nowhere, nothing),
         window=window,
         called=(chooser(site, 1),),
     )
-    result, chosen = spread(initial, dims), element(found, 0)
+    result, chosen = spread(initial, dims), element(windows, 0)
     # The further back a window is, the earlier it comes.
     for back in product(*(range(_windows_at_once(w) - 1, -1, -1) for w in window)):
         value = _of_windows(source, initial, dims, window, back)
@@ -149,11 +149,11 @@ def chooser(site: ExpansionSite, rank: int) -> Computation:
     scalars = [*[array(S32)] * rank, array(site.instr.operands[0].shape.element_type)]
 
     def choose(*values: Instruction) -> Instruction:
-        kept, new = values[: rank + 1], values[rank + 1 :]
-        no_kept, no_new = less(kept[0], 0), less(new[0], 0)
-        stays = inlined(site.instr.called[0], [kept[-1], new[-1]], site.names)
+        best, new = values[: rank + 1], values[rank + 1 :]
+        no_kept, no_new = less(best[0], 0), less(new[0], 0)
+        stays = inlined(site.instr.called[0], [best[-1], new[-1]], site.names)
         keep = make("and", make("not", no_kept), make("or", no_new, stays))
-        pairs = zip(kept, new, strict=True)
+        pairs = zip(best, new, strict=True)
         return make("tuple", *(make("select", keep, old, other) for old, other in pairs))
 
     return site.computation("choose", [*scalars, *scalars], choose)

@@ -43,20 +43,20 @@ def numbered_sort(
     kind = S32 if dims[dim] < 2**31 else S64
 
     def before(*scalars: Instruction) -> Instruction:
-        *given, i, j = scalars
-        swapped = [given[n ^ 1] for n in range(len(given))]
-        less = inlined(f, given, names)
+        *sides, i, j = scalars
+        swapped = [sides[n ^ 1] for n in range(len(sides))]
+        less = inlined(f, sides, names)
         more = inlined(f, swapped, names)
         same = make("compare", less, more, direction="EQ")
         return make("select", same, make("compare", i, j, direction="LT"), less)
 
     shapes = [p.shape for p in f.parameters] + [array(kind)] * 2
-    made = make(
+    ordered = make(
         "sort",
         *xs,
         counting(kind, dims, dim),
         dimensions=p,
         called=(ExpansionSite(root, names).computation(f.name, shapes, before),),
     )
-    first = elements(made)[:-1]
+    first = elements(ordered)[:-1]
     return first[0] if len(first) == 1 else make("tuple", *first)

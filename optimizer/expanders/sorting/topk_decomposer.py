@@ -47,4 +47,4 @@ def first_of_sorted(site: ExpansionSite, values: Instruction, indices: Instructi
     ordered = make(
         "sort", values, indices, dimensions=(axis,), is_stable=True, called=(comparator,)
     )
-    return make("tuple", *(cut(each, axis, 0, attrs.k) for each in elements(ordered)))
+    return make("tuple", *(cut(element, axis, 0, attrs.k) for element in elements(ordered)))

@@ -38,14 +38,14 @@ class TopkRewriter:
         """The module in which no sort is there for its first elements alone."""
         names = names_of(module)
 
-        def visit(computation: Computation, found: SiteRewrites) -> None:
+        def visit(computation: Computation, rewrites: SiteRewrites) -> None:
             if "sort" not in computation.opcodes:
                 return
             used = users(computation)
             for instr in computation.instructions:
                 slices = first_slices(instr, used, computation.root) if is_topk(instr) else []
                 for old, new in replacements(instr, slices, names):
-                    found.add("topk_of_sort", old, new)
+                    rewrites.add("topk_of_sort", old, new)
 
         return rewrite_sites(module, log, visit)
 
@@ -78,16 +78,16 @@ def first_slices(
     parts = used[sort]
     if root in (sort, *parts) or any(part.opcode != "get-tuple-element" for part in parts):
         return []
-    slices = [each for part in parts for each in used[part]]
-    return slices if all(takes_first(each, sort) for each in slices) else []
+    slices = [slice_ for part in parts for slice_ in used[part]]
+    return slices if all(takes_first(slice_, sort) for slice_ in slices) else []
 
 
-def takes_first(each: Instruction, sort: Instruction) -> bool:
+def takes_first(slice_: Instruction, sort: Instruction) -> bool:
     """Whether a slice takes the first elements of the last dimension, whole otherwise."""
-    if each.opcode != "slice" or each.control_predecessors:
+    if slice_.opcode != "slice" or slice_.control_predecessors:
         return False
     dims = sort.operands[0].shape.dims
-    *others, last = a.Slice.of(each).slice
+    *others, last = a.Slice.of(slice_).slice
     whole = all(s == SliceDim(0, n) for s, n in zip(others, dims, strict=False))
     return whole and (last.start, last.stride) == (0, 1)
 
@@ -96,16 +96,16 @@ def replacements(
     sort: Instruction, slices: list[Instruction], names: NameSupply
 ) -> list[tuple[Instruction, Instruction]]:
     """Slices of the sort, and the elements of a topk that take their place."""
-    sizes = {each.shape.dims[-1] for each in slices}
+    sizes = {part.shape.dims[-1] for part in slices}
     if len(sizes) != 1:
         return []
     origin = sort.annotations.inherited()
-    found = make("topk", sort.operands[0], k=sizes.pop(), largest=True)
-    found = found.with_(name=names.unique("topk"), annotations=origin, span=sort.span)
+    top = make("topk", sort.operands[0], k=sizes.pop(), largest=True)
+    top = top.with_(name=names.unique("topk"), annotations=origin, span=sort.span)
     pairs: list[tuple[Instruction, Instruction]] = []
     for old in slices:
         index = a.GetTupleElement.of(old.operands[0]).index
-        new = element(found, index).with_(
+        new = element(top, index).with_(
             name=names.unique("get-tuple-element"), annotations=old.annotations, span=old.span
         )
         pairs.append((old, new))

@@ -35,8 +35,8 @@ def split(site: ExpansionSite, *, split_threshold: int = 4096) -> Instruction | 
     if parts < 2:
         return None
     divided = to_dims(operand, (*others, parts, n // parts))
-    found = make("topk", divided, k=attrs.k, largest=attrs.largest)
-    values, indices = elements(found)
+    top = make("topk", divided, k=attrs.k, largest=attrs.largest)
+    values, indices = elements(top)
     begin = make(
         "multiply",
         counting(S32, indices.shape.dims, len(others)),
