@@ -88,10 +88,10 @@ class Callee:
 
     @property
     def _prototype(self) -> Prototype:
-        found = SHARED.prototype(self.name)
-        if found is None:
+        prototype = SHARED.prototype(self.name)
+        if prototype is None:
             raise LookupError(f"the prelude does not define {self.name}")
-        return found
+        return prototype
 
 
 class _Functions(dict["Key", Callee]):
@@ -99,8 +99,8 @@ class _Functions(dict["Key", Callee]):
 
     def __missing__(self, key: Key) -> Callee:
         stem, element_type = (key, None) if isinstance(key, str) else key
-        made = self[key] = self._row(stem, element_type)
-        return made
+        function = self[key] = self._row(stem, element_type)
+        return function
 
     def _row(self, stem: str, element_type: ElementType | None) -> Callee:
         name = stem if element_type is None else f"{stem}_{element_type}"

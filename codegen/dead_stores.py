@@ -68,4 +68,4 @@ def _only_called(statement: Statement, unread: Collection[str]) -> tuple[Stateme
 
 
 def _calls(tree: Expr) -> bool:
-    return any(isinstance(each, Apply) for each in walk(tree))
+    return any(isinstance(expr, Apply) for expr in walk(tree))

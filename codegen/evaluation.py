@@ -43,7 +43,11 @@ _OPERATIONS: dict[str, Callable[[Integers, Integers], Integers]] = {
     "&&": np.logical_and, "||": np.logical_or,
     "/": _quotient, "%": lambda x, y: x - y * _quotient(x, y),
 }  # fmt: skip
-_TYPES = {name: each.dtype for name, each in ELEMENT_TYPES.items() if each.is_integer}
+_TYPES = {
+    name: element_type.dtype
+    for name, element_type in ELEMENT_TYPES.items()
+    if element_type.is_integer
+}
 
 
 def evaluated(
@@ -67,24 +71,24 @@ def evaluated(
     def value(expr: Expr) -> Integers:
         match expr:
             case Literal(int(number), ""):
-                found = number
+                result = number
             case Name(name):
-                found = values[name]
+                result = values[name]
             case Index(total):
-                found = _sum(total, values)
+                result = _sum(total, values)
             case Group(inside):
-                found = value(inside)
+                result = value(inside)
             case Cast(str(kind), inside) if kind in _TYPES:
-                found = np.asarray(value(inside)).astype(_TYPES[kind]).astype(np.int64)
+                result = np.asarray(value(inside)).astype(_TYPES[kind]).astype(np.int64)
             case Op("-", (inside,)):
-                found = -value(inside)
+                result = -value(inside)
             case Op(sign, (first, second)) if sign in _OPERATIONS:
-                found = _OPERATIONS[sign](value(first), value(second))
+                result = _OPERATIONS[sign](value(first), value(second))
             case Apply(function, arguments) if functions and function in functions:
-                found = functions[function](*map(value, arguments))
+                result = functions[function](*map(value, arguments))
             case _:
                 raise LookupError(expr)
-        return found
+        return result
 
     return value(expr)
 

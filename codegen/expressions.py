@@ -288,22 +288,22 @@ NEVER = Literal(0)
 
 def condition_of(parts: Iterable[Within]) -> Expr | None:
     """The condition that all parts hold; None if that is certain, `NEVER` if one never does."""
-    found = [condition for part in parts for condition in conditions_of(part)]
-    return NEVER if NEVER in found else conjoined(found) if found else None
+    conditions = [condition for part in parts for condition in conditions_of(part)]
+    return NEVER if NEVER in conditions else conjoined(conditions) if conditions else None
 
 
 def conditions_of(part: Within) -> list[Expr]:
     """The open conditions of a sum; [NEVER] where it never lies in its range."""
     if part.is_impossible:
         return [NEVER]
-    value, found = indexed(part.value), list[Expr]()
+    value, conditions = indexed(part.value), list[Expr]()
     if part.asks_low:
-        found.append(binary(">=", value, part.low))
+        conditions.append(binary(">=", value, part.low))
     if part.asks_high:
-        found.append(binary("<", value, part.high))
+        conditions.append(binary("<", value, part.high))
     if part.asks_divisor:
-        found.append(binary("==", Group(value) % part.divisor, 0))
-    return found
+        conditions.append(binary("==", Group(value) % part.divisor, 0))
+    return conditions
 
 
 def conjoined(conditions: Sequence[Expr]) -> Expr:

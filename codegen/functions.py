@@ -73,39 +73,39 @@ def mentions(function: Function) -> dict[str, Named | None]:
         by its name, a function that is known as data; None for others, for types and variables.
     """
     parameters = (*(function.record or ()), *function.parameters)
-    found: dict[str, Named | None] = dict.fromkeys(base_of(p.kind) for p in parameters)
+    names: dict[str, Named | None] = dict.fromkeys(base_of(p.kind) for p in parameters)
     for statement in nested(function.body):
         match statement:
             case Let(kind) | LocalVariable(kind):
-                found.setdefault(base_of(kind))
+                names.setdefault(base_of(kind))
             case For(simd=True, reductions=reductions):
                 for operation, _ in reductions:
-                    found.setdefault(operation)
+                    names.setdefault(operation)
             case Call(callee) | Try(callee):
                 known = None if isinstance(callee, str) else callee
-                found.setdefault(name_of(callee), known)
+                names.setdefault(name_of(callee), known)
             case _:
                 pass
         for tree in trees(statement):
-            _mention(tree, found)
-    return found
+            _mention(tree, names)
+    return names
 
 
-def _mention(expr: Expr, found: dict[str, Named | None]) -> None:
+def _mention(expr: Expr, names: dict[str, Named | None]) -> None:
     """Add the names in a tree."""
     if isinstance(expr, Name):
-        found.setdefault(expr.name)
+        names.setdefault(expr.name)
         return
     if isinstance(expr, Index):
         for name in expr.sum.names:
-            found.setdefault(name)
+            names.setdefault(name)
         return
     if isinstance(expr, Apply):
-        found.setdefault(expr.function.name, expr.function)
+        names.setdefault(expr.function.name, expr.function)
     elif isinstance(expr, Cast | Struct) and expr.kind is not None:
-        found.setdefault(base_of(expr.kind))
+        names.setdefault(base_of(expr.kind))
     for inside in children(expr):
-        _mention(inside, found)
+        _mention(inside, names)
 
 
 def without_unused_values(
@@ -145,19 +145,19 @@ def calling(statements: Iterable[Statement], names: Mapping[str, str]) -> tuple[
 def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
     match statement:
         case Let(kind=kind, value=value) | LocalVariable(kind=kind, value=value):
-            made, other = None if value is None else _tree(value, names), _kind(kind, names)
-            same = made is value and other is kind
-            return statement if same else replace(statement, kind=other, value=made)
+            new, other = None if value is None else _tree(value, names), _kind(kind, names)
+            same = new is value and other is kind
+            return statement if same else replace(statement, kind=other, value=new)
         case Call(function, arguments) | Try(function, arguments):
-            given = tuple(_tree(each, names) for each in arguments)
+            values = tuple(_tree(value, names) for value in arguments)
             called = names.get(function, function) if isinstance(function, str) else function
-            return replace(statement, function=called, arguments=given)
+            return replace(statement, function=called, arguments=values)
         case For() | Forever():
             return statement.with_body(calling(statement.body, names))
         case If(condition, then, otherwise):
-            made = statement.with_blocks(calling(then, names), calling(otherwise, names))
+            new = statement.with_blocks(calling(then, names), calling(otherwise, names))
             new_condition = _tree(condition, names)
-            return made if new_condition is condition else replace(made, condition=new_condition)
+            return new if new_condition is condition else replace(new, condition=new_condition)
         case Break(condition):
             return Break(_tree(condition, names))
         case _:
@@ -166,8 +166,8 @@ def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
 
 
 def _tree(expr: Expr, names: Mapping[str, str]) -> Expr:
-    made = rebuilt(expr, lambda inside: _tree(inside, names))
-    match made:
+    changed = rebuilt(expr, lambda inside: _tree(inside, names))
+    match changed:
         case Name(name) if name in names:
             return Name(names[name])
         case Struct(kind, values) if kind is not None and _kind(kind, names) is not kind:
@@ -175,7 +175,7 @@ def _tree(expr: Expr, names: Mapping[str, str]) -> Expr:
         case Cast(kind, value) if _kind(kind, names) is not kind:
             return Cast(_kind(kind, names), value)
         case _:
-            return made
+            return changed
 
 
 def _kind(kind: Kind, names: Mapping[str, str]) -> Kind:

@@ -160,8 +160,8 @@ class Machine:
 
     def _effect(self, call: Call | Try) -> None:
         match call:
-            case Call("hlo_parallel", (Name(part), given, count, _)):
-                self._run_in_threads(part, given, count)
+            case Call("hlo_parallel", (Name(part), fields, count, _)):
+                self._run_in_threads(part, fields, count)
             case Call(function, arguments):
                 self._call(name_of(function), arguments)
             case _:
@@ -177,22 +177,22 @@ class Machine:
             which = _hash(name, *map(self._value, arguments))
             calls[which] = calls.get(which, 0) + 1
             return
-        given: dict[str, Expr] = {}
-        for each, argument in zip(function.parameters, arguments, strict=True):
-            is_array = isinstance(each.kind, Pointer)
-            given[each.name] = argument if is_array else Literal(self._value(argument))
+        values: dict[str, Expr] = {}
+        for parameter, argument in zip(function.parameters, arguments, strict=True):
+            is_array = isinstance(parameter.kind, Pointer)
+            values[parameter.name] = argument if is_array else Literal(self._value(argument))
         outer = {**self._names}
-        self.run(renamed(s, given) for s in function.body)
+        self.run(renamed(s, values) for s in function.body)
         self._names = outer
 
-    def _run_in_threads(self, part: str, given: Expr, count: Expr) -> None:
+    def _run_in_threads(self, part: str, arguments: Expr, count: Expr) -> None:
         """Run all iterations of a loop that threads share: those of one part."""
         function = self._functions[part]
         call = function.body[-1]
         assert isinstance(call, Call)
-        record = given.args[0] if isinstance(given, Op) else None
+        record = arguments.args[0] if isinstance(arguments, Op) else None
         given_values = record.values if isinstance(record, Struct) else ()
-        fields = (Member(Name("given"), each.name) for each in function.record or ())
+        fields = (Member(Name("given"), field.name) for field in function.record or ())
         known: dict[Expr, Expr] = dict(zip(fields, given_values, strict=True))
         bounds = {"begin": Literal(0), "end": count, "slot": Literal(0)}
         self._call(
@@ -260,30 +260,30 @@ class Machine:
     def _value(self, tree: Expr | int) -> int:
         match tree:
             case int(number):
-                made = number
+                result = number
             case Name(name):
                 # Small, as it may be a bound of a loop.
-                made = self._names[name] if name in self._names else _hash(name) % 7
+                result = self._names[name] if name in self._names else _hash(name) % 7
             case Literal(value):
                 is_whole = abs(value) < 1 << 53 and value == int(value)
-                made = int(value) if is_whole else _LIMITS.get(value) or _hash(repr(value))
+                result = int(value) if is_whole else _LIMITS.get(value) or _hash(repr(value))
             case Index(total):
-                made = self._value(spelled_out(total))
+                result = self._value(spelled_out(total))
             case Group(inside) | Cast(_, inside):
-                made = self._value(inside)
+                result = self._value(inside)
             case Load(pointer, index):
-                made = self._element(*self._place(pointer, index))
+                result = self._element(*self._place(pointer, index))
             case Choose(condition, then, otherwise):
-                made = self._value(then if self._value(condition) else otherwise)
+                result = self._value(then if self._value(condition) else otherwise)
             case Op(sign, args):
-                made = _operation(sign, [self._value(each) for each in args])
+                result = _operation(sign, [self._value(arg) for arg in args])
             case Apply(function, args):
-                made = _EXTREMES.get(function, partial(_hash, function.name))(
+                result = _EXTREMES.get(function, partial(_hash, function.name))(
                     *map(self._value, args)
                 )
             case _:
                 raise UnsupportedError("it has a value that is no number")
-        return made
+        return result
 
     def _place(self, pointer: Expr, index: Expr) -> tuple[str, int]:
         """The array and the index of an element, by a pointer that may be one into an array."""
@@ -307,8 +307,8 @@ def _operation(sign: str, args: Sequence[int]) -> int:
     if len(args) == 1:
         one = args[0]
         return {"-": -one, "~": ~one, "!": int(not one)}.get(sign, _hash(sign, one))
-    made = int(_OPERATIONS[sign](*args))
-    return made if abs(made) < _PRIME else made % _PRIME
+    result = int(_OPERATIONS[sign](*args))
+    return result if abs(result) < _PRIME else result % _PRIME
 
 
 def _hash(*parts: str | int) -> int:

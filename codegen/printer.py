@@ -106,8 +106,8 @@ def shown(expr: Expr, least: int = 0) -> str:
     """
     if type(expr) is Name:
         return expr.name
-    made = _PRINTERS[type(expr)](expr)
-    return f"({made})" if least and precedence(expr) < least else made
+    printed = _PRINTERS[type(expr)](expr)
+    return f"({printed})" if least and precedence(expr) < least else printed
 
 
 def _op(op: Op) -> str:
@@ -286,7 +286,7 @@ def _bound(number: int | Expr, least: int = 0) -> str:
 
 def head(function: Function) -> str:
     """The head of a function: its return type, its name and its parameters."""
-    listed = ", ".join(declared(each.kind, each.name) for each in function.parameters) or "void"
+    listed = ", ".join(declared(p.kind, p.name) for p in function.parameters) or "void"
     return f"{'int' if function.gives_status else 'void'} {function.name}({listed})"
 
 
@@ -294,7 +294,7 @@ def above(function: Function) -> str:
     """The lines above a function: the comment, and the record of its name if there is one."""
     if function.record is None:
         return function.about
-    fields = "".join(f"  {declared(each.kind, each.name)};\n" for each in function.record)
+    fields = "".join(f"  {declared(field.kind, field.name)};\n" for field in function.record)
     return f"{function.about}struct {function.name} {{\n{fields}}};\n\n"
 
 
@@ -307,7 +307,7 @@ def code(function: Function, used: Collection[str]) -> str:
     """
     inline = "inline " if function.is_inline else ""
     remark = f"  // {function.remark}\n" if function.remark else ""
-    parameters = (each.name for each in function.parameters)
+    parameters = (parameter.name for parameter in function.parameters)
     unused = "".join(f"  (void){name};\n" for name in parameters if name not in used)
     status = "  return 0;\n" if function.gives_status else ""
     inside = f"{remark}{unused}{text(function.body)}{status}"

@@ -41,8 +41,8 @@ class _FunctionKey:
 
     def _parameters(self, parameters: Sequence[Parameter]) -> None:
         self.found.append(len(parameters))
-        for each in parameters:
-            self._declare(each.kind, each.name)
+        for parameter in parameters:
+            self._declare(parameter.kind, parameter.name)
 
     def _declare(self, kind: Kind, name: str) -> None:
         self._kind(kind)
@@ -107,8 +107,8 @@ class _FunctionKey:
         else:
             inside = children(expr)
             self.found += [self._own(expr), len(inside)]
-            for each in inside:
-                self._tree(each)
+            for part in inside:
+                self._tree(part)
 
     def _own(self, expr: Expr) -> Any:
         """The data of a tree, without the trees inside of it."""

@@ -97,8 +97,8 @@ class For:
 
         Passes visit all loops and change few of them.
         """
-        made = tuple(body)
-        return self if _are_same(made, self.body) else replace(self, body=made)
+        statements = tuple(body)
+        return self if _are_same(statements, self.body) else replace(self, body=statements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +124,8 @@ class Forever:
 
     def with_body(self, body: Iterable[Statement]) -> Forever:
         """The loop with another body; the same object if the body is the same."""
-        made = tuple(body)
-        return self if _are_same(made, self.body) else Forever(made)
+        statements = tuple(body)
+        return self if _are_same(statements, self.body) else Forever(statements)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +225,12 @@ def scalar(statements: Sequence[Statement], *, folding: bool = False) -> tuple[S
 def live(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements without the names that nobody reads."""
     read: set[str] = set()
-    kept: list[Statement] = []
+    kept_statements: list[Statement] = []
     for statement in reversed(statements):
         if not isinstance(statement, Let) or statement.name in read:
-            kept.append(statement)
+            kept_statements.append(statement)
             read.update(names_in([statement]))
-    return tuple(reversed(kept))
+    return tuple(reversed(kept_statements))
 
 
 # -------------------------------------------------------------------------------------------- names
@@ -273,8 +273,8 @@ def values(statement: Statement) -> Iterable[Expr]:
     return (*inside, statement.value)
 
 
-def _are_same(made: tuple[Statement, ...], old: tuple[Statement, ...]) -> bool:
-    return len(made) == len(old) and all(map(is_, made, old))
+def _are_same(new: tuple[Statement, ...], old: tuple[Statement, ...]) -> bool:
+    return len(new) == len(old) and all(map(is_, new, old))
 
 
 def blocks(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
@@ -294,36 +294,36 @@ def nested(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 def names_in(statements: Iterable[Statement]) -> list[str]:
     """The names that statements read and write, each as often as it occurs there."""
-    found: list[str] = []
+    names: list[str] = []
     for statement in nested(statements):
-        found += own_names(statement)
-    return found
+        names += own_names(statement)
+    return names
 
 
 def own_names(statement: Statement) -> list[str]:
     """The names in one statement, without those in the statements inside of it."""
-    found: list[str] = []
-    for each in trees(statement):
-        found += names_of(each)
+    names: list[str] = []
+    for tree in trees(statement):
+        names += names_of(tree)
     if isinstance(statement, For):
-        found += [name for _, name in statement.reductions]
-    return found
+        names += [name for _, name in statement.reductions]
+    return names
 
 
 def changed_in(statements: Iterable[Statement]) -> set[str]:
     """The names that statements declare or assign to, and the counters of their loops."""
-    found: set[str] = set()
+    names: set[str] = set()
     for statement in nested(statements):
         if isinstance(statement, Assign):
-            found.add(base(statement.target))
+            names.add(base(statement.target))
         elif isinstance(statement, Let | LocalVariable | For):
-            found.add(statement.name)
-    return found
+            names.add(statement.name)
+    return names
 
 
 def callees_in(statements: Iterable[Statement]) -> set[Callee]:
     """The functions that statements apply."""
-    return {f for s in nested(statements) for each in trees(s) for f in callees_of(each)}
+    return {f for s in nested(statements) for tree in trees(s) for f in callees_of(tree)}
 
 
 def base(target: Expr) -> str:
@@ -339,22 +339,22 @@ def rewritten(statement: Statement, change: Callable[[Expr], Expr]) -> Statement
     """A statement of other trees, and of other ones inside of it; itself where nothing changes."""
     match statement:
         case Let(kind, name, value):
-            made = change(value)
-            return statement if made is value else Let(kind, name, made)
+            new_value = change(value)
+            return statement if new_value is value else Let(kind, name, new_value)
         case Assign(target, value):
-            new_target, made = change(target), change(value)
-            same = new_target is target and made is value
-            return statement if same else Assign(new_target, made)
+            new_target, new_value = change(target), change(value)
+            same = new_target is target and new_value is value
+            return statement if same else Assign(new_target, new_value)
         case LocalVariable(value=value):
-            made = None if value is None else change(value)
-            return statement if made is value else replace(statement, value=made)
+            new_value = None if value is None else change(value)
+            return statement if new_value is value else replace(statement, value=new_value)
         case Break(condition):
-            made = change(condition)
-            return statement if made is condition else Break(made)
+            new_value = change(condition)
+            return statement if new_value is condition else Break(new_value)
         case Call(_, arguments) | Try(_, arguments):
-            given = tuple(map(change, arguments))
-            same = all(map(is_, given, arguments))
-            return statement if same else replace(statement, arguments=given)
+            arguments_now = tuple(map(change, arguments))
+            same = all(map(is_, arguments_now, arguments))
+            return statement if same else replace(statement, arguments=arguments_now)
         case For() | Forever() | If():
             return _rewritten_inside(statement, change)
 
@@ -365,21 +365,21 @@ def _rewritten_inside(statement: For | Forever | If, change: Callable[[Expr], Ex
         case For(stop=stop, start=start, step=step, reductions=reductions):
             bounds = [n if isinstance(n, int) else change(n) for n in (stop, start, step)]
             folds = tuple((op, _changed(name, change)) for op, name in reductions)
-            made = statement.with_body(inside[0])
+            new = statement.with_body(inside[0])
             if folds == reductions and all(map(is_, bounds, (stop, start, step))):
-                return made
-            return replace(made, stop=bounds[0], start=bounds[1], step=bounds[2], reductions=folds)
+                return new
+            return replace(new, stop=bounds[0], start=bounds[1], step=bounds[2], reductions=folds)
         case Forever():
             return statement.with_body(inside[0])
         case If(condition):
-            new_condition, made = change(condition), statement.with_blocks(*inside)
-            return made if new_condition is condition else replace(made, condition=new_condition)
+            new_condition, new = change(condition), statement.with_blocks(*inside)
+            return new if new_condition is condition else replace(new, condition=new_condition)
 
 
 def _changed(name: str, change: Callable[[Expr], Expr]) -> str:
-    made = change(Name(name))
-    assert isinstance(made, Name), made
-    return made.name
+    name_tree = change(Name(name))
+    assert isinstance(name_tree, Name), name_tree
+    return name_tree.name
 
 
 def replaced(
@@ -391,13 +391,13 @@ def replaced(
     ----------
     change : gives those that one becomes; None to keep it, and to change those inside of it.
     """
-    made: list[Statement] = []
+    statements_new: list[Statement] = []
     for statement in statements:
         if (others := change(statement)) is not None:
-            made += others
+            statements_new += others
         else:
-            made.append(_with_blocks(statement, lambda block: replaced(block, change)))
-    return tuple(made)
+            statements_new.append(_with_blocks(statement, lambda block: replaced(block, change)))
+    return tuple(statements_new)
 
 
 def _with_blocks(
@@ -415,17 +415,17 @@ def in_lanes(
     statements: Iterable[Statement], change: Callable[[For], Sequence[Statement] | None]
 ) -> tuple[Statement, ...]:
     """Statements of which some loops in vector lanes became others: see `replaced`."""
-    made: list[Statement] = []
+    statements_new: list[Statement] = []
     for statement in statements:
         if type(statement) not in _BLOCKS:  # most are neither loops nor branches
-            made.append(statement)
+            statements_new.append(statement)
             continue
         others = change(statement) if isinstance(statement, For) and statement.simd else None
         if others is None:
-            made.append(_with_blocks(statement, lambda block: in_lanes(block, change)))
+            statements_new.append(_with_blocks(statement, lambda block: in_lanes(block, change)))
         else:
-            made += others
-    return tuple(made)
+            statements_new += others
+    return tuple(statements_new)
 
 
 def renamed(statement: Statement, values: Mapping[str, Expr]) -> Statement:

@@ -26,12 +26,12 @@ WORDS: Final[tuple[Subnormals, ...]] = get_args(Subnormals)
 VARIABLE: Final = "PYHLO_SUBNORMALS"
 
 
-def chosen_subnormals(given: str | None, usual: Subnormals = "flush") -> Subnormals:
+def chosen_subnormals(option: str | None, usual: Subnormals = "flush") -> Subnormals:
     """The treatment that an option names, or else the environment.
 
     Parameters
     ----------
-    given : the option; None where there is none.
+    option : the option; None where there is none.
     usual : for this target, where nobody says anything.
 
     Raises
@@ -39,21 +39,21 @@ def chosen_subnormals(given: str | None, usual: Subnormals = "flush") -> Subnorm
     HloError
         HLO204 for a word that is neither "flush" nor "keep".
     """
-    chosen = given or os.environ.get(VARIABLE) or usual
+    chosen = option or os.environ.get(VARIABLE) or usual
     for word in WORDS:
         if chosen == word:
             return word
-    source = "subnormals" if given else VARIABLE
+    source = "subnormals" if option else VARIABLE
     notes = did_you_mean(chosen, WORDS) or [f"there are: {', '.join(WORDS)}"]
     raise HloError("HLO204", f"{source}={chosen!r}: no way to treat subnormal numbers", notes=notes)
 
 
-def flushes_on_gpus(given: str | None = None) -> bool:
+def flushes_on_gpus(option: str | None = None) -> bool:
     """Whether code for GPUs takes subnormal numbers for zeros.
 
     Parameters
     ----------
-    given : an option; without it, the environment decides, or else XLA's own flag.
+    option : an option; without it, the environment decides, or else XLA's own flag.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def flushes_on_gpus(given: str | None = None) -> bool:
         HLO204 for a word that is neither "flush" nor "keep".
     """
     usual: Subnormals = "flush" if has_flag("xla_gpu_ftz") else "keep"
-    return chosen_subnormals(given, usual) == "flush"
+    return chosen_subnormals(option, usual) == "flush"
 
 
 @contextmanager

@@ -63,64 +63,64 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def names_of(expr: Expr) -> list[str]:
     """The names in a tree, each as often as it occurs there."""
-    found: list[str] = []
-    _collect(expr, found)
-    return found
+    names: list[str] = []
+    _collect(expr, names)
+    return names
 
 
-def _collect(expr: Expr, found: list[str]) -> None:
+def _collect(expr: Expr, names: list[str]) -> None:
     kind = type(expr)
     if kind is Name:
-        found.append(expr.name)  # type: ignore[union-attr]
+        names.append(expr.name)  # type: ignore[union-attr]
     elif kind is Index:
-        found += expr.sum.names  # type: ignore[union-attr]
+        names += expr.sum.names  # type: ignore[union-attr]
     elif find := _CHILDREN.get(kind):
         for child in find(expr):
-            _collect(child, found)
+            _collect(child, names)
 
 
 def callees_of(expr: Expr) -> list[Callee]:
     """The functions that a tree applies, each as often as it occurs there."""
-    found: list[Callee] = []
-    _collect_callees(expr, found)
-    return found
+    callees: list[Callee] = []
+    _collect_callees(expr, callees)
+    return callees
 
 
-def _collect_callees(expr: Expr, found: list[Callee]) -> None:
+def _collect_callees(expr: Expr, callees: list[Callee]) -> None:
     find = _CHILDREN.get(type(expr))
     if find is None:
         return
     if isinstance(expr, Apply):
-        found.append(expr.function)
+        callees.append(expr.function)
     for child in find(expr):
-        _collect_callees(child, found)
+        _collect_callees(child, callees)
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """A tree with changed trees directly inside; the same tree if they are all the same."""
     inside = children(expr)
-    made = tuple(map(change, inside))
-    if all(x is y for x, y in zip(made, inside, strict=True)):
+    children_new = tuple(map(change, inside))
+    if all(x is y for x, y in zip(children_new, inside, strict=True)):
         return expr
-    return _with_children(expr, made)
+    return _with_children(expr, children_new)
 
 
-def _with_children(expr: Expr, made: tuple[Expr, ...]) -> Expr:
+def _with_children(expr: Expr, new_children: tuple[Expr, ...]) -> Expr:
     """A tree of the same kind as another one, of other trees."""
     match expr:
         case Op(op):
-            return Op(op, made)
+            return Op(op, new_children)
         case Apply(function):
-            return Apply(function, made)
+            return Apply(function, new_children)
         case Struct(kind):
-            return Struct(kind, made)
+            return Struct(kind, new_children)
         case Cast(kind):
-            return Cast(kind, *made)
+            return Cast(kind, *new_children)
         case Member(_, name):
-            return Member(made[0], name)
+            return Member(new_children[0], name)
         case _:
             assert isinstance(expr, Load | Choose | Group)
-            return type(expr)(*made)
+            return type(expr)(*new_children)
 
 
 def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
@@ -137,8 +137,8 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
             return expr
         known = {name: known for name, value in changed.items() if (known := _known(value)) != ""}
         if len(known) == len(changed):
-            made = total.substituted(known)
-            return Index(made) if made.terms else Literal(made.constant)
+            substituted = total.substituted(known)
+            return Index(substituted) if substituted.terms else Literal(substituted.constant)
         return substitute(spelled_out(total), values)
     return rebuilt(expr, lambda inside: substitute(inside, values))
 
@@ -156,23 +156,23 @@ def _known(value: Expr) -> str | int | Sum:
             return ""
 
 
-def spelled_out(total: Sum, made: Expr | None = None) -> Expr:
+def spelled_out(total: Sum, spelled: Expr | None = None) -> Expr:
     """Index arithmetic as operations; added to a pointer or a number, if one is given."""
-    begun = made is not None
+    begun = spelled is not None
     for atom, factor in total.terms:
-        if made is None:
+        if spelled is None:
             first = _atom(atom)
             first = first if factor > 0 else -first
-            made = first * abs(factor) if factor != 1 else first
+            spelled = first * abs(factor) if factor != 1 else first
         else:
             product = _atom(atom)
             product = product * abs(factor) if factor != 1 else product
-            made = binary("+" if factor > 0 else "-", made, product)
-    if made is None:
+            spelled = binary("+" if factor > 0 else "-", spelled, product)
+    if spelled is None:
         return Literal(total.constant)
     if total.constant or (begun and not total.terms):
-        return binary("+" if total.constant >= 0 else "-", made, abs(total.constant))
-    return made
+        return binary("+" if total.constant >= 0 else "-", spelled, abs(total.constant))
+    return spelled
 
 
 def times(value: Expr, factor: int) -> Expr:
@@ -201,7 +201,7 @@ def _atom(atom: Atom) -> Expr:
     dividend = dividend if isinstance(dividend, Name) else Group(dividend)
     shift, mask = divisor.bit_length() - 1, divisor - 1
     if isinstance(atom, Quotient):
-        made = dividend // divisor if divisor & mask else dividend >> shift
+        result = dividend // divisor if divisor & mask else dividend >> shift
     else:
-        made = dividend % divisor if divisor & mask else dividend & mask
-    return Group(made)
+        result = dividend % divisor if divisor & mask else dividend & mask
+    return Group(result)

@@ -37,5 +37,5 @@ def write_permutation(body: Body, instr: Instruction, outputs: Sequence[Name]) -
     (pivots,) = instr.operands
     count, rows = pivots.shape.dims[-1], instr.shape.dims[-1]
     with body.loops(["b"], [prod(pivots.shape.dims[:-1])]) as (b,):
-        given = address_of(body.pointer(pivots), b * count)
-        body.call("exchange_rows", given, count, address_of(outputs[0], b * rows), rows)
+        length = address_of(body.pointer(pivots), b * count)
+        body.call("exchange_rows", length, count, address_of(outputs[0], b * rows), rows)

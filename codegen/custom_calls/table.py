@@ -44,8 +44,8 @@ class CustomCallKernels:
 
     def get(self, target: str) -> Write | None:
         """The function that writes the kernel of a target; None if there is none."""
-        found = self._writes.get(target)
-        return found or (self._base.get(target) if self._base else None)
+        write = self._writes.get(target)
+        return write or (self._base.get(target) if self._base else None)
 
     @property
     def targets(self) -> frozenset[str]:
@@ -61,9 +61,9 @@ class CustomCallKernels:
 
         def write(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
             attrs = a.CustomCall.of(instr)
-            found = self.get(attrs.custom_call_target)
-            assert found is not None
-            return found(body, instr, outputs)
+            write = self.get(attrs.custom_call_target)
+            assert write is not None
+            return write(body, instr, outputs)
 
         return WholeArray(write)
 

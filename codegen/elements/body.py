@@ -100,10 +100,10 @@ class Body:
 
     def function(self, wanted: str, define: Callable[[str], Function]) -> str:
         """The name of a function made as `define(name)`, or of an equal one that is there."""
-        made = define(self.name(wanted))
+        function = define(self.name(wanted))
         known = self.writer.functions
-        name = next((n for n in known if replace(made, name=n) == known[n]), made.name)
-        known.setdefault(name, made)
+        name = next((n for n in known if replace(function, name=n) == known[n]), function.name)
+        known.setdefault(name, function)
         return name
 
     def name(self, wanted: str) -> str:
@@ -174,8 +174,8 @@ class Body:
         with self.block() as statements:
             yield Name(counted)
         if statements:
-            made = For(counted, stop, tuple(statements), start, step, kind=kind)
-            self.add(replace(made, parallel=parallel, unroll=unroll))
+            loop = For(counted, stop, tuple(statements), start, step, kind=kind)
+            self.add(replace(loop, parallel=parallel, unroll=unroll))
 
     @contextmanager
     def loops(
@@ -232,8 +232,8 @@ class Body:
 
         Chains of elementwise operations may be thousands long, so they are followed by a stack.
         """
-        found = self._find(instr, index)
-        stack = [(instr, index)] if found is None else []
+        values = self._find(instr, index)
+        stack = [(instr, index)] if values is None else []
         while stack:
             current, at = stack[-1]
             pending = [pair for pair in self._needs(current, at) if self._find(*pair) is None]
@@ -242,20 +242,20 @@ class Body:
                 continue
             stack.pop()
             # Several may have needed it.
-            found = self._find(current, at)
-            if found is None:
-                found = self._make(current, at)
+            values = self._find(current, at)
+            if values is None:
+                values = self._make(current, at)
                 key = self.environment, current, at
-                self.writer.known[key] = found
+                self.writer.known[key] = values
                 self.writer.fresh[-1].append(key)
-        assert found is not None
-        return found
+        assert values is not None
+        return values
 
     def _find(self, instr: Instruction, index: Index) -> Values | None:
-        found = self.environment.scalars.get(instr)
-        if found is None:
-            found = self.writer.known.get((self.environment, instr, index))
-        return found
+        values = self.environment.scalars.get(instr)
+        if values is None:
+            values = self.writer.known.get((self.environment, instr, index))
+        return values
 
     def _needs(self, instr: Instruction, index: Index) -> list[tuple[Instruction, Index]]:
         """The operands of an elementwise operation, which must be known before it."""
@@ -278,12 +278,12 @@ class Body:
         if isinstance(entry, Scalar):
             values = [self.element(o, _at(o, instr, index)) for o in instr.operands]
             self.writer.computed[instr] = None
-            made, kind = entry.write(instr, *values), instr.shape.element_type
-            name = self.let(wide(kind), instr.name, made)
-            if (bits := self._in_bits(instr, made, values)) is not None:
+            result, kind = entry.write(instr, *values), instr.shape.element_type
+            name = self.let(wide(kind), instr.name, result)
+            if (bits := self._in_bits(instr, result, values)) is not None:
                 bits = self.let(kind.name, f"{instr.name}_bits", bits)
                 self.writer.raw[name] = (kind, bits)
-            elif (stored := stored_narrowed(kind, made)) is not None:
+            elif (stored := stored_narrowed(kind, result)) is not None:
                 self.writer.raw[name] = (kind, stored)
             return (name,)
         if isinstance(entry, Element | BetweenKernels) and entry.write is not None:
@@ -313,22 +313,22 @@ class Body:
 
     def widened(self, kind: ElementType, bits: Expr, name: str) -> Name:
         """A stored value in its wide type, of which the very bits are stored again."""
-        made = self.let(wide(kind), name, load(kind, bits))
-        self.writer.raw[made] = (kind, bits)
-        return made
+        value = self.let(wide(kind), name, load(kind, bits))
+        self.writer.raw[value] = (kind, bits)
+        return value
 
-    def _in_bits(self, instr: Instruction, made: Expr, values: Sequence[Expr]) -> Expr | None:
+    def _in_bits(self, instr: Instruction, result: Expr, values: Sequence[Expr]) -> Expr | None:
         """The stored form of a small float that is one of others, or that but for its sign."""
         kind = instr.shape.element_type
-        if isinstance(made, Choose):
-            values = made.then, made.otherwise
+        if isinstance(result, Choose):
+            values = result.then, result.otherwise
         elif not kind.is_floating or self.writer.has_extremes:
             return None
         if not all(self.has_bits(kind, value) for value in values):
             return None
         bits = [self.stored(kind, value) for value in values]
-        if isinstance(made, Choose):
-            return Choose(made.condition, *bits)
+        if isinstance(result, Choose):
+            return Choose(result.condition, *bits)
         return computed_in_bits(instr.opcode, kind, *bits)
 
     def has_bits(self, element_type: ElementType, value: Expr) -> bool:

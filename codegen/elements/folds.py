@@ -66,14 +66,14 @@ def joined(operation: str, x: Expr, y: Expr) -> Expr:
 
 def all_joined(folds: Sequence[tuple[str, Expr, Expr]]) -> tuple[Assign, ...]:
     """Statements that fold others into some variables: each an operation, a variable, the other."""
-    found: list[Assign] = []
+    assigns: list[Assign] = []
     for number, (operation, x, y) in enumerate(folds):
         if operation == "first":
             # The indices are compared while the variable still has the maximum of those before.
             _, most, other = folds[number - 1]
             greater, equal = Group(Op(">", (other, most))), Group(Op("==", (other, most)))
             earlier = greater | Group(equal & Group(Op("<", (y, x))))
-            found.insert(-1, Assign(x, Choose(earlier, y, x)))
+            assigns.insert(-1, Assign(x, Choose(earlier, y, x)))
         else:
-            found.append(Assign(x, joined(operation, x, y)))
-    return tuple(found)
+            assigns.append(Assign(x, joined(operation, x, y)))
+    return tuple(assigns)

@@ -40,9 +40,9 @@ def fits_32_bits(computed: Iterable[Instruction]) -> bool:
     computed : the instructions that the kernel computes, those inside of others as well.
     """
     return all(
-        _fits(each)
+        _fits(operand)
         for instr in computed
-        for each in (instr, *instr.operands, *(i for c in instr.called for i in c.instructions))
+        for operand in (instr, *instr.operands, *(i for c in instr.called for i in c.instructions))
     )
 
 
@@ -59,15 +59,15 @@ def _fits(instr: Instruction) -> bool:
 def _steps(instr: Instruction) -> tuple[WindowDim | PaddingDim, ...]:
     """The movements of a window, or the padding of dimensions."""
     match instr.attrs:
-        case a.Pad(padding=found) | a.Windowed(window=found) | a.Convolution(window=found):
-            return found
+        case a.Pad(padding=dims) | a.Windowed(window=dims) | a.Convolution(window=dims):
+            return dims
         case _:
             return ()
 
 
 def _reach(dim: WindowDim | PaddingDim) -> int:
     """A bound for the factor by which an index along a dimension may grow."""
-    return sum(abs(getattr(dim, each.name)) for each in fields(dim))
+    return sum(abs(getattr(dim, field.name)) for field in fields(dim))
 
 
 def _longest(instr: Instruction) -> int:

@@ -83,16 +83,16 @@ def _joined(nest: TraversalNest, trace: AccessTrace) -> TraversalNest:
 
     def apart(index: Index) -> Index:
         """The index of an element in all dimensions."""
-        found = [Sum(0)] * len(nest.axes)
-        for number, group, each in zip(index, groups, sizes, strict=True):
-            for axis, part in zip(group, delinear(number, each), strict=True):
-                found[axis.dimension] = part
-        return tuple(found)
+        pieces = [Sum(0)] * len(nest.axes)
+        for number, group, size in zip(index, groups, sizes, strict=True):
+            for axis, part in zip(group, delinear(number, size), strict=True):
+                pieces[axis.dimension] = part
+        return tuple(pieces)
 
     pairs = enumerate(zip(groups, sizes, strict=True))
     return TraversalNest(
         nest.body,
-        tuple(Axis(group[0].name, k, prod(each)) for k, (group, each) in pairs),
+        tuple(Axis(group[0].name, k, prod(size)) for k, (group, size) in pairs),
         lambda index: nest.write(apart(index)),
         lambda index: nest.traced(apart(index)),
     )
@@ -134,12 +134,12 @@ def _divided(nest: TraversalNest, axis: Axis, limits: Range, trace: AccessTrace)
     if any(b % a for a, b in pairwise(sizes)):
         return [axis]
     start = axis.start + low * axis.stride
-    found: list[Axis] = []
+    pieces: list[Axis] = []
     for inside, size in reversed(list(pairwise(sizes)) or [(1, 1)]):
-        name = nest.body.name(axis.name) if found else axis.name
+        name = nest.body.name(axis.name) if pieces else axis.name
         stride = axis.stride * inside
-        found.append(Axis(name, axis.dimension, size // inside, stride, 0 if found else start))
-    return found
+        pieces.append(Axis(name, axis.dimension, size // inside, stride, 0 if pieces else start))
+    return pieces
 
 
 def _divided_piece(
@@ -151,9 +151,9 @@ def _divided_piece(
         return None
     axes = (*nest.axes[:k], *parts, *nest.axes[k + 1 :])
     within = (*ranges[:k], *((0, part.size) for part in parts), *ranges[k + 1 :])
-    made = replace(nest, axes=axes, cut=frozenset())
-    known = made.trace_within(within)
-    return replace(made, cut=_worth_cutting(made, within, known)), within, known
+    divided = replace(nest, axes=axes, cut=frozenset())
+    known = divided.trace_within(within)
+    return replace(divided, cut=_worth_cutting(divided, within, known)), within, known
 
 
 # ---------------------------------------------------------------------------- tiles
@@ -209,17 +209,17 @@ def _worth_cutting(
     nest: TraversalNest, ranges: Sequence[Range], trace: AccessTrace
 ) -> frozenset[int]:
     """The axes to cut: from the innermost on, while the text stays short."""
-    found: set[int] = set()
+    dimensions: set[int] = set()
     pieces, most = 1, min(MOST_PIECES, MOST_STATEMENTS // max(trace.statements, 1))
     for k in reversed(range(len(nest.axes))):
         cuts = _cuts(nest.axes[k], ranges[k], trace)
         alone, pieces = pieces == 1, pieces * (1 + len(cuts))
         if pieces > most and not (alone and _are_parts(nest, ranges, trace, k, cuts)):
-            pieces = _pieces(nest, ranges, trace, {*found, k}, most)
+            pieces = _pieces(nest, ranges, trace, {*dimensions, k}, most)
             if pieces > most:
                 break
-        found.add(k)
-    return frozenset(found)
+        dimensions.add(k)
+    return frozenset(dimensions)
 
 
 def _pieces(
@@ -292,7 +292,7 @@ def _write_axes(
 def _cuts(axis: Axis, limits: Range, trace: AccessTrace) -> list[int]:
     """The indices along an axis at which an uncertain condition changes."""
     low, high = limits
-    found: set[int] = set()
+    points: set[int] = set()
     for condition in trace.conditions:
         terms = condition.value.terms
         if not condition.is_open or len(terms) != 1 or terms[0][0].text != axis.name:
@@ -303,8 +303,8 @@ def _cuts(axis: Axis, limits: Range, trace: AccessTrace) -> list[int]:
             # with < end.
             beyond = end - condition.value.constant
             iteration = -(-beyond // factor) if factor > 0 else beyond // factor + 1
-            found |= {iteration} if low < iteration < high else set()
-    return sorted(found)
+            points |= {iteration} if low < iteration < high else set()
+    return sorted(points)
 
 
 def _with_range(ranges: Sequence[Range], k: int, limits: Range) -> tuple[Range, ...]:
@@ -315,11 +315,11 @@ def _with_range(ranges: Sequence[Range], k: int, limits: Range) -> tuple[Range, 
 def _ranges(limits: Range, cuts: Sequence[int], tile: int | None) -> list[Range]:
     """The pieces between cuts; in tiles, the rest after the last whole tile is one."""
     ends = [limits[0], *cuts, limits[1]]
-    found: list[Range] = []
+    ranges: list[Range] = []
     for low, high in pairwise(ends):
         whole = low + (high - low) // tile * tile if tile else high
-        found += [(a, b) for a, b in ((low, whole), (whole, high)) if a < b]
-    return found
+        ranges += [(a, b) for a, b in ((low, whole), (whole, high)) if a < b]
+    return ranges
 
 
 def _loop(
@@ -348,8 +348,8 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
     if nest.tiled and last not in nest.tiled:
         rows = [_with_range(ranges, last, (k, k + 1)) for k in range(*ranges[last])]
     with nest.body.block() as block:
-        for each in rows:
-            nest.write(nest.index(each))
+        for row in rows:
+            nest.write(nest.index(row))
     statements = tuple(block)
     # The longer side of a tile is the inner loop.
     for k in sorted(nest.tiled, key=lambda k: (nest.tiled[k].size, k), reverse=True):
@@ -371,12 +371,12 @@ def _write_inside(nest: TraversalNest, ranges: tuple[Range, ...]) -> None:
 
 def _hoisted(loop: For) -> tuple[Statement, ...]:
     """A loop, and before it the statements that are the same in all its iterations."""
-    inside, kept, before = {loop.name}, list[Statement](), list[Statement]()
+    inside, remaining, before = {loop.name}, list[Statement](), list[Statement]()
     for statement in loop.body:
         if isinstance(statement, Let) and inside.isdisjoint(names_of(statement.value)):
             before.append(statement)
             continue
-        kept.append(statement)
+        remaining.append(statement)
         if isinstance(statement, Let | LocalVariable):
             inside.add(statement.name)
-    return (*before, loop.with_body(kept))
+    return (*before, loop.with_body(remaining))

@@ -73,11 +73,11 @@ class TraversalNest:
 
     def index(self, ranges: Sequence[Range]) -> Index:
         """The element's index, by the counters and how far they may run."""
-        found = [Sum(0)] * (1 + max((a.dimension for a in self.axes), default=-1))
+        pieces = [Sum(0)] * (1 + max((a.dimension for a in self.axes), default=-1))
         for axis, (low, high) in zip(self.axes, ranges, strict=True):
             part = unknown(axis.name, low, high - 1) * axis.stride
-            found[axis.dimension] = found[axis.dimension] + part + axis.start
-        return tuple(found)
+            pieces[axis.dimension] = pieces[axis.dimension] + part + axis.start
+        return tuple(pieces)
 
     @property
     def ranges(self) -> tuple[Range, ...]:

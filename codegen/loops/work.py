@@ -36,9 +36,9 @@ def _work(statement: Statement) -> int:
     match statement:
         case For():
             nested = any(isinstance(s, For) for s in statement.body)
-            each = 1 if nested or statement.simd else machine.SCALAR_WORK
+            statement_work = 1 if nested or statement.simd else machine.SCALAR_WORK
             # The work of a function is counted in lanes, whatever the loop around it is.
-            inside = sum(_work(s) * (1 if _is_call(s) else each) for s in statement.body)
+            inside = sum(_work(s) * (1 if _is_call(s) else statement_work) for s in statement.body)
             return trip_count(statement) * inside
         case If(condition, then, otherwise):
             return _tree_work(condition) + max(work(then), work(otherwise))
@@ -65,7 +65,7 @@ def _is_call(statement: Statement) -> bool:
 
 
 def _tree_work(tree: Expr) -> int:
-    return 1 + machine.FUNCTION_WORK * sum(isinstance(each, Apply) for each in walk(tree))
+    return 1 + machine.FUNCTION_WORK * sum(isinstance(expr, Apply) for expr in walk(tree))
 
 
 def trip_count(loop: For) -> int:

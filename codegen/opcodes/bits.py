@@ -45,8 +45,8 @@ def joined_parts(
     body: Body, values: Sequence[Expr], source: ElementType, target: ElementType
 ) -> Expr:
     """The bits of several values, the lowest first, as one value of a wider type."""
-    given = [bits_of(body, value, source) for value in values]
-    words = [Group(Cast("u64", bits) << k * source.bits) for k, bits in enumerate(given)]
+    part_bits = [bits_of(body, value, source) for value in values]
+    words = [Group(Cast("u64", bits) << k * source.bits) for k, bits in enumerate(part_bits)]
     return from_bits(body, total_of(words, "|"), target)
 
 
@@ -54,9 +54,9 @@ def bits_of(body: Body, value: Expr, kind: ElementType) -> Expr:
     """The bits of a value of at most 64 bits, as an unsigned integer."""
     stored = body.stored(kind, value)
     if kind.is_complex:
-        given = body.variable(kind.name, "bits", stored)
+        value_bits = body.variable(kind.name, "bits", stored)
         taken = body.variable("u64", "word")
-        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (given,)), 8)
+        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (value_bits,)), 8)
         return taken
     if kind.name in ("f32", "f64"):
         return apply(FUNCTIONS["bits", kind], stored)
@@ -67,9 +67,9 @@ def from_bits(body: Body, bits: Expr, kind: ElementType) -> Expr:
     """The value whose bits are the low ones of an unsigned integer."""
     word = f"u{8 * kind.bytes}"
     if kind.is_complex:
-        given = body.variable("u64", "word", bits)
+        whole = body.variable("u64", "word", bits)
         taken = body.variable(kind.name, "value")
-        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (given,)), 8)
+        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (whole,)), 8)
         return taken
     if kind.name in ("f32", "f64"):
         return apply(FUNCTIONS["from_bits", kind], Cast(word, Group(bits)))

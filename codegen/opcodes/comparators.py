@@ -102,7 +102,7 @@ def _bits(number: int) -> Literal:
 
 def keys(comparator: Computation) -> tuple[SortKey, ...]:
     """The keys that a comparator compares, the most important first; none if it is another kind."""
-    found: list[SortKey] = []
+    sort_keys: list[SortKey] = []
     root = comparator.root
     while root.opcode in ("or", "select"):
         first = _unequal_first(root)
@@ -113,9 +113,9 @@ def keys(comparator: Computation) -> tuple[SortKey, ...]:
         same = _is(equal, "EQ") and set(equal.operands) == set(less.operands)
         if key is None or not same or Compare.of(equal).type != Compare.of(less).type:
             return ()
-        found.append(key)
+        sort_keys.append(key)
     last = _key(root)
-    return (*found, last) if last else ()
+    return (*sort_keys, last) if last else ()
 
 
 def operands_of(*keys: SortKey) -> list[int]:

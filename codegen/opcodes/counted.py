@@ -55,9 +55,9 @@ class _Counting:
             if instr in environment.pointers or not instr.shape.element_type.is_integer:
                 return None
             if (moved := _moved(instr, index)) is None:
-                found = self._made(environment, instr, index)
+                bounded = self._made(environment, instr, index)
                 low, high = integer_range(instr.shape.element_type)
-                return found if found and low <= found.low and found.high <= high else None
+                return bounded if bounded and low <= bounded.low and bounded.high <= high else None
             instr, index = moved.operand, moved.source_index
         return None
 
@@ -109,11 +109,11 @@ class _Counting:
 
 def _moved(instr: Instruction, index: Index) -> Copied | None:
     """The element of which an element is a copy, where that is certain."""
-    found = [s for s in sources(instr, index) if not any(c.is_impossible for c in s.conditions)]
-    if not found or any(c.is_open for c in found[0].conditions):
+    moves = [s for s in sources(instr, index) if not any(c.is_impossible for c in s.conditions)]
+    if not moves or any(c.is_open for c in moves[0].conditions):
         return None
     # A bitcast may be to another type.
-    return found[0] if found[0].operand.shape.element_type is instr.shape.element_type else None
+    return moves[0] if moves[0].operand.shape.element_type is instr.shape.element_type else None
 
 
 def _product(left: Sum, right: Sum) -> Sum | None:

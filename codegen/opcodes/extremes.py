@@ -151,12 +151,12 @@ def _only_chooses(computation: Computation) -> bool:
         if instr.opcode == "parameter":
             sides[instr] = ParameterNumber.of(instr).number % 2
         elif instr.opcode != "tuple":
-            found = {sides[o] for o in instr.operands if o in sides}
+            choices = {sides[o] for o in instr.operands if o in sides}
             # Logic on the results of comparisons chooses; on numbers it would compute.
-            if len(found) > 1 or (found and instr.opcode in ("and", "or", "xor", "not")):
+            if len(choices) > 1 or (choices and instr.opcode in ("and", "or", "xor", "not")):
                 return False
-            if found and instr.opcode != "compare":
-                sides[instr] = found.pop()
+            if choices and instr.opcode != "compare":
+                sides[instr] = choices.pop()
     return True
 
 

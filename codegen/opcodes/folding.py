@@ -170,15 +170,15 @@ class Fold:
             return
         if self.operation is not None:
             wraps = body.writer.wraps
-            made = expression(self.operation, self.types[0], self.names[0], values[0], wraps=wraps)
-            assert made is not None
-            body.assign(self.names[0], made)
+            total = expression(self.operation, self.types[0], self.names[0], values[0], wraps=wraps)
+            assert total is not None
+            body.assign(self.names[0], total)
             return
         before = [
             body.let(wide(t), "folded", n) for t, n in zip(self.types, self.names, strict=True)
         ]
-        made = body.apply(self.computation, *before, *values)
-        for name, value in zip(self.names, made, strict=True):
+        total = body.apply(self.computation, *before, *values)
+        for name, value in zip(self.names, total, strict=True):
             body.assign(name, value)
 
     @property
@@ -197,9 +197,9 @@ class Fold:
         if self._is_stored:
             kind = self.types[0]
             bits = Apply(from_key, (self.names[0],))
-            made = load(kind, bits)
-            self.body.writer.raw[made] = (kind, bits)
-            return made
+            value = load(kind, bits)
+            self.body.writer.raw[value] = (kind, bits)
+            return value
         return narrowed(self.types[0], Apply(from_key, (self.names[0],)))
 
     @property
@@ -253,8 +253,8 @@ class ExtremeFold(Fold):
     def results(self) -> Values:
         """The number and the index that were found."""
         body, (most, first, *zero) = self.body, self.names
-        found = self.extreme.number(most, *zero)
-        number = body.let(wide(self.types[0]), "found", found)
+        best = self.extreme.number(most, *zero)
+        number = body.let(wide(self.types[0]), "found", best)
         index = body.let(wide(self.types[1]), "index", first)
         return body.apply(self.computation, *self.initial, number, index)
 
@@ -279,10 +279,10 @@ class WordFold(ExtremeFold):
     @property
     def results(self) -> Values:
         """The number and the index that were found."""
-        body, found = self.body, self.extreme.pair(self.names[0])
+        body, word_pair = self.body, self.extreme.pair(self.names[0])
         pair = (
             body.let(wide(kind), name, Cast(wide(kind), Group(value)))
-            for kind, name, value in zip(self.types, ("found", "index"), found, strict=True)
+            for kind, name, value in zip(self.types, ("found", "index"), word_pair, strict=True)
         )
         return body.apply(self.computation, *self.initial, *pair)
 
@@ -311,7 +311,7 @@ def in_lanes(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[St
     lanes = [fold.lanes for fold in folds]
     if None in lanes:
         return tuple(statements)
-    together = tuple(lane for each in lanes for lane in each or ())
+    together = tuple(lane for names in lanes for lane in names or ())
     return tuple(_in_lanes(s, together) for s in statements)
 
 
@@ -347,8 +347,8 @@ def write_reduce(body: Body, instr: Instruction, index: Index) -> Values:
     sizes = [dims[d] for d in sorted(attrs.dimensions)]
 
     def add(inner: Index) -> None:
-        reduced, kept = iter(inner), iter(index)
-        at = tuple(next(reduced if d in attrs.dimensions else kept) for d in range(len(dims)))
+        reduced, kept_dims = iter(inner), iter(index)
+        at = tuple(next(reduced if d in attrs.dimensions else kept_dims) for d in range(len(dims)))
         fold.add([body.element(x, at) for x in arrays])
 
     if fold.lanes is None and prod(sizes) <= machine.WRITTEN_OUT_FOLD:

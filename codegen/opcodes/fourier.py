@@ -114,9 +114,9 @@ class _LineBlock:
 
     def __init__(self, transforms: Transforms, n: int, count: Expr) -> None:
         self.transforms, self.body, self.kind = transforms, transforms.body, transforms.kind
-        struct, each = Record(f"lanes_{self.kind}"), 2 * machine.WIDEST_VECTOR
-        self.x = self.body.own(struct, "x", _room(n), each)
-        self.y = self.body.own(struct, "y", _room(n), each)
+        struct, stride = Record(f"lanes_{self.kind}"), 2 * machine.WIDEST_VECTOR
+        self.x = self.body.own(struct, "x", _room(n), stride)
+        self.y = self.body.own(struct, "y", _room(n), stride)
         self.count = count
 
     def take(self, n: int, offset: Expr, step: int, line: int, direction: Direction) -> None:
@@ -211,21 +211,21 @@ class Transforms:
         """The pointer to the parts of complex numbers that are known."""
         return table_of_parts(self.body, self.kind, numbers, name)
 
-    def write(self, made: LineTransform) -> None:
+    def write(self, transform: LineTransform) -> None:
         """Transform lines, in the way that suits their length and count."""
-        n = made.n
-        few = made.counts[1] < self.width // 2 and n > SHORT_TRANSFORM
+        n = transform.n
+        few = transform.counts[1] < self.width // 2 and n > SHORT_TRANSFORM
         if _room(n) <= LONGEST_IN_LANES and not few:
-            self._write_blocks(made)
+            self._write_blocks(transform)
         elif radices(n) is not None or middle_factor(n) >= self.width // 2:
-            self._write_matrix(made)
+            self._write_matrix(transform)
         else:
-            self._write_convolution(made)
+            self._write_convolution(transform)
 
-    def _write_blocks(self, made: LineTransform) -> None:
+    def _write_blocks(self, line: LineTransform) -> None:
         """Transform as many lines at a time as there are lanes."""
-        n, source, target, direction = made.n, made.source, made.target, made.direction
-        groups, lines = made.counts
+        n, source, target, direction = line.n, line.source, line.target, line.direction
+        groups, lines = line.counts
         names, sizes = ["group", "block"], [groups, -(-lines // self.width)]
         with self.body.loops(names, sizes, parallel=True) as (group, number):
             first = number * self.width
@@ -234,9 +234,14 @@ class Transforms:
             block.transform(n)
             block.give(n, target.at(group, first), target.step, target.line, direction)
 
-    def _write_matrix(self, made: LineTransform) -> None:
+    def _write_matrix(self, transform: LineTransform) -> None:
         """Transform each line as a matrix: columns, then rows."""
-        n, source, target, counts = made.n, made.source, made.target, made.counts
+        n, source, target, counts = (
+            transform.n,
+            transform.source,
+            transform.target,
+            transform.counts,
+        )
         rows = middle_factor(n)
         columns = n // rows
         twiddled = self.scratch("turned", n * counts[0] * counts[1])
@@ -247,7 +252,7 @@ class Transforms:
             first = number * self.width
             block = _LineBlock(self, rows, self._count(first, columns))
             begin = source.at(group, line, first * source.step)
-            block.take(rows, begin, columns * source.step, source.step, made.direction)
+            block.take(rows, begin, columns * source.step, source.step, transform.direction)
             block.transform(rows)
             block.twiddle(rows, n, first)
             block.give(rows, between.at(group, line, first), columns, 1, Direction())
@@ -257,11 +262,11 @@ class Transforms:
             block.take(columns, between.at(group, line, first * columns), 1, columns, Direction())
             block.transform(columns)
             begin = target.at(group, line, first * target.step)
-            block.give(columns, begin, rows * target.step, target.step, made.direction)
+            block.give(columns, begin, rows * target.step, target.step, transform.direction)
 
-    def _write_convolution(self, made: LineTransform) -> None:
+    def _write_convolution(self, transform: LineTransform) -> None:
         """Transform a few lines by two transforms of longer ones, in memory."""
-        n, counts, direction = made.n, made.counts, made.direction
+        n, counts, direction = transform.n, transform.counts, transform.direction
         longer = good_length(2 * n - 1)
         factors = self.constant(chirp(n), "chirp")
         scaled = self.constant(chirp(n) * direction.scale, "chirp")
@@ -282,11 +287,11 @@ class Transforms:
                 if end is room and begin is not room:
                     self.body.call("__builtin_memset", end.at(group, line, n), 0, rest)
 
-        multiply(made.source, room, factors, n, (direction.inverse, False))
+        multiply(transform.source, room, factors, n, (direction.inverse, False))
         self.write(LineTransform(longer, room, room, counts))
         multiply(room, room, products, longer, (True, False))
         self.write(LineTransform(longer, room, room, counts))
-        multiply(room, made.target, scaled, n, (True, direction.inverse))
+        multiply(room, transform.target, scaled, n, (True, direction.inverse))
 
     def _count(self, first: Sum, lines: int) -> Expr:
         """The number of lanes with a line, from a line on."""

@@ -17,12 +17,12 @@ RADICES = (4, 2, 3, 5, 7, 11, 13)
 
 def radices(n: int) -> list[int] | None:
     """Small factors of a number, fours first; None if others are left."""
-    found: list[int] = []
+    factors: list[int] = []
     for radix in RADICES:
         while n % radix == 0:
-            found.append(radix)
+            factors.append(radix)
             n //= radix
-    return found if n == 1 else None
+    return factors if n == 1 else None
 
 
 def good_length(least: int) -> int:

@@ -41,10 +41,10 @@ class LineSteps:
     def _each(self, r: int, write: Callable[[Name, Sum], None]) -> None:
         """Statements for each group of r numbers that a thread has."""
         body, groups = self.body, self.n // r
-        each = -(-groups // self.threads)
-        with body.loops(["e"], [each], unroll=True) as (e,):
+        repeats = -(-groups // self.threads)
+        with body.loops(["e"], [repeats], unroll=True) as (e,):
             j = self.thread
-            if each > 1:
+            if repeats > 1:
                 j = body.let("s64", "j", j + indexed(e) * self.threads)
             with body.when(binary("<", j, groups) if groups % self.threads else None):
                 write(j, e * r)
@@ -87,11 +87,11 @@ class LineSteps:
 
     def load(self, k: Sum) -> Pair:
         """A number of the line in shared memory."""
-        real, imaginary = (item(each, self._element_number(k)) for each in self.arrays)
+        real, imaginary = (item(array, self._element_number(k)) for array in self.arrays)
         return real, imaginary
 
     def store(self, k: Sum, value: Pair) -> None:
         """Put a number of the line into shared memory."""
         at = self.body.let("s64", "at", self._element_number(k))
-        for each, part in zip(self.arrays, value, strict=True):
-            self.body.assign(item(each, at), part)
+        for array, part in zip(self.arrays, value, strict=True):
+            self.body.assign(item(array, at), part)

@@ -82,8 +82,8 @@ def write_iota(_body: Body, instr: Instruction, index: Index) -> Expr:
 @define("broadcast", "concatenate", "pad", "reshape", "reverse", "slice", "transpose")
 def write_moved(body: Body, instr: Instruction, index: Index) -> Expr:
     """The element of an operand that the opcode's indexing map tells."""
-    found = sources(instr, index)
-    cases = [(body.holds(s.conditions), s.operand, s.source_index) for s in found]
+    moves = sources(instr, index)
+    cases = [(body.holds(s.conditions), s.operand, s.source_index) for s in moves]
     return chosen(body, instr, cases)
 
 
@@ -98,16 +98,16 @@ def chosen(body: Body, instr: Instruction, cases: Sequence[Case]) -> Expr:
     if len(possible) == 1:
         return body.element(possible[0][1], possible[0][2])
     kind = instr.shape.element_type
-    made: list[tuple[Expr | None, Sequence[Statement], Expr]] = []
+    pieces: list[tuple[Expr | None, Sequence[Statement], Expr]] = []
     for condition, operand, there in possible:
         with body.block() as inside:
             element = body.element(operand, there)
-        made.append((condition, inside, element))
+        pieces.append((condition, inside, element))
     # Small floats are chosen as they are stored, if all of them are: for many that is all.
-    in_bits = all(body.has_bits(kind, element) for _, _, element in made)
+    in_bits = all(body.has_bits(kind, element) for _, _, element in pieces)
     result = body.variable(kind.name if in_bits else wide(kind), instr.name)
     statements: tuple[Statement, ...] = ()
-    for condition, inside, element in reversed(made):
+    for condition, inside, element in reversed(pieces):
         value = body.stored(kind, element) if in_bits else element
         block = (*inside, Assign(result, value))
         statements = (If(condition, block, statements),) if statements and condition else block
@@ -176,21 +176,21 @@ def window_start(
     body: Body, starts: Sequence[Instruction], dims: Sequence[int], sizes: Sequence[int]
 ) -> Index:
     """The start that lies nearest to the given one, such that the window is inside."""
-    found: list[Sum] = []
+    begins: list[Sum] = []
     for d, (n, size) in enumerate(zip(dims, sizes, strict=True)):
         one = len(starts) == 1 and starts[0].shape.rank == 1
         start = starts[0] if one else starts[d]
         if n == size:
-            found.append(Sum(0))
+            begins.append(Sum(0))
             continue
         known = body.literal(start)
         if known is not None and known.array is not None:
-            given = int(known.array[d] if one else known.array)
-            found.append(Sum(min(max(given, 0), n - size)))
+            first = int(known.array[d] if one else known.array)
+            begins.append(Sum(min(max(first, 0), n - size)))
             continue
         value = body.element(start, (Sum(d),) if one else ())
-        found.append(clamped(body, value, n - size, start))
-    return tuple(found)
+        begins.append(clamped(body, value, n - size, start))
+    return tuple(begins)
 
 
 def clamped(
@@ -205,10 +205,10 @@ def clamped(
     """
     if limit <= 0:
         return unknown("", 0, 0)
-    given = source.shape.element_type
-    unsigned = given.kind == "unsigned"
+    element_type = source.shape.element_type
+    unsigned = element_type.kind == "unsigned"
     # Numbers are compared in their own type: lanes as narrow as they are.
-    compared = ELEMENT_TYPES[f"{'u' if unsigned else 's'}{max(given.bits, 32)}"]
+    compared = ELEMENT_TYPES[f"{'u' if unsigned else 's'}{max(element_type.bits, 32)}"]
     if limit > (1 << compared.bits - (not unsigned)) - 1:
         compared = ELEMENT_TYPES["s64"]
     kind, most = "s32" if short else "s64", literal(compared, limit)

@@ -41,48 +41,51 @@ def write_sort(
     ----------
     in_chunks : as of `Words`.
     """
-    found = keys(instr.called[0])
+    sort_keys = keys(instr.called[0])
     shape, axis = instr.operands[0].shape, sorted_axis(instr)
     n = shape.dims[axis]
-    if not found or n >= 1 << 31:
+    if not sort_keys or n >= 1 << 31:
         write_merge_sort(body, instr, outputs)
         return 0
-    if len(instr.operands) == len(found) == 1 and shape.element_type.bits <= 32 >= found[0].bits:
-        return write_alone(body, instr, found[0], outputs[0], in_chunks=in_chunks)
+    if (
+        len(instr.operands) == len(sort_keys) == 1
+        and shape.element_type.bits <= 32 >= sort_keys[0].bits
+    ):
+        return write_alone(body, instr, sort_keys[0], outputs[0], in_chunks=in_chunks)
     words = Words(body, n, shape.size // n, in_chunks=in_chunks)
-    told = _told(instr, found) if n > machine.INSERTED else None
+    lossy = _told(instr, sort_keys) if n > machine.INSERTED else None
     with rows_along(body, shape, axis) as at:
-        lost = body.variable("u32", "lost", 0) if told else None
+        lost = body.variable("u32", "lost", 0) if lossy else None
 
         def word(key: SortKey, j: Sum) -> Expr:
             values = [body.element(o, at(j)) for o in instr.operands]
-            made = word_of_key(body, instr, key, values)
-            if told and lost:
-                made = body.let("u32", "key", made)
-                note_loss(body, lost, key, made, values[instr.operands.index(told)])
-            return made
+            key_word = word_of_key(body, instr, key, values)
+            if lossy and lost:
+                key_word = body.let("u32", "key", key_word)
+                note_loss(body, lost, key, key_word, values[instr.operands.index(lossy)])
+            return key_word
 
-        parts = [part for key in found for part in parts_of(key, partial(word, key))]
+        parts = [part for key in sort_keys for part in parts_of(key, partial(word, key))]
         order = words.ordered(parts, lost)
         store = partial(_store, words, order, at, instr, outputs)
         with body.block() as fetched:
             store()
-        if told and lost:
-            with body.block() as made:
-                store(told, found[0])
-            body.add(If(lost, tuple(fetched), tuple(made)))
+        if lossy and lost:
+            with body.block() as tie_break:
+                store(lossy, sort_keys[0])
+            body.add(If(lost, tuple(fetched), tuple(tie_break)))
         else:
             body.add(*fetched)
     return words.scratch_bytes
 
 
-def _told(instr: Instruction, found: Sequence[SortKey]) -> Instruction | None:
+def _told(instr: Instruction, sort_keys: Sequence[SortKey]) -> Instruction | None:
     """The operand whose elements can be made from the only key, so that they need no fetching."""
-    if len(found) > 1:
+    if len(sort_keys) > 1:
         return None
-    read = operands_of(found[0])
+    read = operands_of(sort_keys[0])
     operand = instr.operands[read[0]]
-    return operand if len(read) == 1 and found[0].tells(operand.shape.element_type) else None
+    return operand if len(read) == 1 and sort_keys[0].tells(operand.shape.element_type) else None
 
 
 def _store(
@@ -91,14 +94,14 @@ def _store(
     at: RowIndex,
     instr: Instruction,
     outputs: Sequence[Name],
-    told: Instruction | None = None,
+    lossy: Instruction | None = None,
     key: SortKey | None = None,
 ) -> None:
     """Store a row of each array in the order of the words.
 
     Parameters
     ----------
-    told : an operand whose elements are made from this key; the others are fetched.
+    lossy : an operand whose elements are made from this key; the others are fetched.
     """
     body = words.body
     with words.each() as j:
@@ -106,7 +109,7 @@ def _store(
         target = linear(at(j), instr.operands[0].shape.dims)
         for output, operand in zip(outputs, instr.operands, strict=True):
             kind = operand.shape.element_type
-            if key and operand is told:
+            if key and operand is lossy:
                 element = from_bits(body, key.bits_of_word(Cast("u32", item(order, j) >> 32)), kind)
             else:
                 element = body.element(operand, at(unknown(number.name, 0, words.n - 1)))

@@ -58,8 +58,8 @@ def sort_in_parts(
         count = body.variable("s64", "count", 0)
         name = body.name("j")
         with body.block() as gathered:
-            value, made = word(counter(name, n))
-            key = body.let("u32", "key", made)
+            value, key_word = word(counter(name, n))
+            key = body.let("u32", "key", key_word)
             bits = body.let("u32", "bits", bits_of(body, value, element_type))
             pair = Cast("u64", key) << 32 | bits
             alone = Assign(item(keys, begin + count), bits)

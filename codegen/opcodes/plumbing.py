@@ -81,21 +81,21 @@ def write_while(body: Body, instr: Instruction, _index: Index) -> Values:
 
 def _only_scalars(instr: Instruction) -> None:
     if not all(_scalars_of(i.shape) for i in (instr, *instr.operands)):
-        what = f"{with_article(instr.opcode)} of arrays"
-        message = f"{instr.name}: {what} can't run inside a loop over elements"
+        subject = f"{with_article(instr.opcode)} of arrays"
+        message = f"{instr.name}: {subject} can't run inside a loop over elements"
         raise HloError("HLO181", message, instr.span)
 
 
 def _variables(body: Body, instr: Instruction, values: Values | None = None) -> Values:
     """C variables for the leaves of a value; tokens have none."""
-    found: list[Expr] = []
+    variables: list[Expr] = []
     for k, (_, shape) in enumerate(instr.shape.leaves()):
         if shape.is_array:
             initial = values[k] if values else None
-            found.append(body.variable(wide(shape.element_type), instr.name, initial))
+            variables.append(body.variable(wide(shape.element_type), instr.name, initial))
         else:
-            found.append(NOTHING)
-    return tuple(found)
+            variables.append(NOTHING)
+    return tuple(variables)
 
 
 elements.define_all(

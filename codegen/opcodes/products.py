@@ -40,9 +40,9 @@ def product_type(instr: Instruction) -> ElementType:
     if whole and not any(o.is_floating for o in operands):
         return result
     kinds = [o.dtype for o in operands] + ([] if whole else [result.dtype])
-    found = element_type_of(np.result_type(*kinds))
-    assert found is not None
-    return found
+    element_type = element_type_of(np.result_type(*kinds))
+    assert element_type is not None
+    return element_type
 
 
 def element_as(body: Body, operand: Instruction, at: Index, kind: ElementType) -> Expr:
@@ -73,13 +73,13 @@ class Products:
         pairs = zip(self.instr.operands, (lhs, rhs), strict=False)
         factors = [self._factor(operand, index) for operand, index in pairs]
         if self.type.kind == "pred":
-            made = self.name | Group(factors[0] & factors[1])
+            result = self.name | Group(factors[0] & factors[1])
         else:
             wraps = self.body.writer.wraps
             times = arithmetic("multiply", self.type, *factors, wraps=wraps)
             product = self.body.let(wide(self.type), "product", times)
-            made = arithmetic("add", self.type, self.name, product, wraps=wraps)
-        self.body.assign(self.name, made)
+            result = arithmetic("add", self.type, self.name, product, wraps=wraps)
+        self.body.assign(self.name, result)
 
     def _factor(self, operand: Instruction, index: Index) -> Expr:
         value = element_as(self.body, operand, index, self.type)
@@ -100,17 +100,17 @@ def _summed(
     statements: Sequence[Statement], lanes: tuple[tuple[str, str], ...]
 ) -> tuple[Statement, ...]:
     """Let the innermost loops of a sum run in vector lanes."""
-    found: list[Statement] = []
+    rewritten: list[Statement] = []
     for s in statements:
         if isinstance(s, If):
-            found.append(replace(s, then=_summed(s.then, lanes)))
+            rewritten.append(replace(s, then=_summed(s.then, lanes)))
         elif isinstance(s, For) and lanes and all(isinstance(t, Let | Assign) for t in s.body):
-            found.append(replace(s, simd=True, reductions=lanes))
+            rewritten.append(replace(s, simd=True, reductions=lanes))
         elif isinstance(s, For):
-            found.append(replace(s, body=_summed(s.body, lanes)))
+            rewritten.append(replace(s, body=_summed(s.body, lanes)))
         else:
-            found.append(s)
-    return tuple(found)
+            rewritten.append(s)
+    return tuple(rewritten)
 
 
 @define("dot")

@@ -28,12 +28,12 @@ def write_rng_bit_generator(body: Body, instr: Instruction, outputs: Sequence[Na
     attrs = a.RngBitGenerator.of(instr)
     state, data = instr.operands[0], instr.shape.elements[1]
     words = state.shape.dims[0]
-    given = [body.element(state, (unknown("", k, k),)) for k in range(words)]
+    state_words = [body.element(state, (unknown("", k, k),)) for k in range(words)]
     if attrs.algorithm == "rng_three_fry":
-        after = _write_threefry(body, given, data, outputs[1])
+        after = _write_threefry(body, state_words, data, outputs[1])
     else:
-        after = _write_philox(body, given, data, outputs[1])
-    for k, value in enumerate((given[0], *after)[:words]):
+        after = _write_philox(body, state_words, data, outputs[1])
+    for k, value in enumerate((state_words[0], *after)[:words]):
         body.assign(item(outputs[0], k), value)
     if words == 3 and len(after) == 1:
         body.assign(item(outputs[0], 2), 0)
@@ -72,10 +72,10 @@ def _write_threefry(
 def _write_philox(body: Body, state: Sequence[Expr], data: Shape, output: Name) -> tuple[Expr, ...]:
     """A counter gives 128 bits for the next elements: two of 64 bits, or four of at most 32."""
     count = data.size
-    each = 2 if data.element_type.bits == 64 else 4
+    per_block = 2 if data.element_type.bits == 64 else 4
     upper = state[2] if len(state) == 3 else state[0]
-    whole, rest = divmod(count, each)
-    for start, steps, count_each in ((0, whole, each), (whole, min(rest, 1), rest)):
+    whole, rest = divmod(count, per_block)
+    for start, steps, count_each in ((0, whole, per_block), (whole, min(rest, 1), rest)):
         if not steps:
             continue
         with body.lanes(["step"], [steps], parallel=True) as (counted,):
@@ -87,8 +87,8 @@ def _write_philox(body: Body, state: Sequence[Expr], data: Shape, output: Name) 
                 for k in range(2)
             ]
             for k in range(count_each):
-                word = halves[k] if each == 2 else Cast("u32", halves[k // 2] >> 32 * (k % 2))
-                _put(body, output, step * each + k, data, word)
+                word = halves[k] if per_block == 2 else Cast("u32", halves[k // 2] >> 32 * (k % 2))
+                _put(body, output, step * per_block + k, data, word)
     after = body.let("u64", "after", state[1] + Literal(whole + min(rest, 1), "u32"))
     return after, upper + Group(binary("<", after, state[1]))
 

@@ -189,26 +189,26 @@ _DIRECTIONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": 
 @cache
 def _template(opcode: str, element_type: ElementType) -> Expr | None:
     """An operation on X, Y and Z of a type; None if it means nothing for the type."""
-    found = MEANINGS[element_type.kind].get(opcode)
-    if found is None:
+    template = MEANINGS[element_type.kind].get(opcode)
+    if template is None:
         return None
     kind = ELEMENT_TYPES[wide(element_type)]
     if kind is U16 and opcode == "multiply":
         # C would multiply two u16 as ints, and overflow.
-        found = Cast(C.name, Cast("u32", X) * Y)
-    return _filled(found, {T: element_type, C: kind, PART: element_type.real})
+        template = Cast(C.name, Cast("u32", X) * Y)
+    return _filled(template, {T: element_type, C: kind, PART: element_type.real})
 
 
 def _filled(tree: Expr, types: Mapping[ElementType, ElementType]) -> Expr:
     """A tree with types instead of T, C, U and PART in its functions and casts."""
-    made = rebuilt(tree, lambda inside: _filled(inside, types))
-    match made:
+    filled = rebuilt(tree, lambda inside: _filled(inside, types))
+    match filled:
         case Apply(function, args) if function.type is not None:
             return Apply(function.of(types[function.type]), args)
         case Cast(kind, value):
             return Cast(next((t.name for p, t in types.items() if p.name == kind), kind), value)
         case _:
-            return made
+            return filled
 
 
 def expression(
@@ -231,8 +231,8 @@ def expression(
     if opcode == "divide" and (factors := _factors_of_reciprocal(values[1])):
         return values[0] * factors[0] * factors[1]
     # Two minus signs in a row would be another operator.
-    given = (Group(v) if _begins_with_minus(v) else v for v in values)
-    return substitute(template, dict(zip("xyz", given, strict=False)))
+    arguments = (Group(v) if _begins_with_minus(v) else v for v in values)
+    return substitute(template, dict(zip("xyz", arguments, strict=False)))
 
 
 def _factors_of_reciprocal(divisor: Expr) -> tuple[Literal, Literal] | None:
@@ -252,9 +252,9 @@ def _factors_of_reciprocal(divisor: Expr) -> tuple[Literal, Literal] | None:
 
 def arithmetic(opcode: str, element_type: ElementType, *values: Expr, wraps: bool = True) -> Expr:
     """A sum, a difference or a product of numbers, as by `expression`."""
-    made = expression(opcode, element_type, *values, wraps=wraps)
-    assert made is not None, (opcode, element_type)
-    return made
+    result = expression(opcode, element_type, *values, wraps=wraps)
+    assert result is not None, (opcode, element_type)
+    return result
 
 
 def _begins_with_minus(value: Expr) -> bool:
@@ -273,12 +273,12 @@ def write_elementwise(opcode: str, instr: Instruction, *values: Expr, wraps: boo
     """
     element_type = instr.operands[0].shape.element_type
     if _divides_many(opcode, instr, *values):
-        made = Apply(FUNCTIONS[f"lane_{_DIVISIONS[opcode]}", element_type], values)
+        result = Apply(FUNCTIONS[f"lane_{_DIVISIONS[opcode]}", element_type], values)
     else:
-        made = expression(opcode, element_type, *values, wraps=wraps)
-    if made is None:
+        result = expression(opcode, element_type, *values, wraps=wraps)
+    if result is None:
         raise undefined(opcode, element_type, instr.span)
-    return narrowed(instr.shape.element_type, made)
+    return narrowed(instr.shape.element_type, result)
 
 
 def _divides_many(opcode: str, instr: Instruction, *values: Expr) -> bool:
@@ -364,8 +364,8 @@ def write_reduce_precision(instr: Instruction, x: Expr) -> Expr:
     bits = store(kind, x) if is_narrow(kind) else apply(FUNCTIONS["bits", kind], x)
     limits = map(_bits, (infinity, too_large, too_small))
     size = apply(FUNCTIONS["reduced_bits"], bits & _bits(sign - 1), dropped, *limits)
-    made = Cast(word, size | Group(bits & _bits(sign)))
-    result = load(kind, made) if is_narrow(kind) else apply(FUNCTIONS["from_bits", kind], made)
+    whole = Cast(word, size | Group(bits & _bits(sign)))
+    result = load(kind, whole) if is_narrow(kind) else apply(FUNCTIONS["from_bits", kind], whole)
     return narrowed(element_type, result)
 
 

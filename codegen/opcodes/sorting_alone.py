@@ -99,8 +99,8 @@ def _write_counting_sort(body: Body, instr: Instruction, key: SortKey, output: N
             sign = size >> 1 if element_type.kind == "signed" else 0
             flipped = (size - 1 if key.descending else 0) ^ sign
             bits = word ^ Literal(flipped, "u32", hexadecimal=True)
-            made = store(element_type, from_bits(body, bits, element_type))
-            body.assign(item(output, linear(at(j), dims)), made)
+            element = store(element_type, from_bits(body, bits, element_type))
+            body.assign(item(output, linear(at(j), dims)), element)
         body.add(For(name, dims[axis], tuple(counted)), For(name, dims[axis], tuple(written)))
 
 
@@ -122,8 +122,8 @@ def _write_single_sort(
             return value, word_of_key(body, instr, key, [value])
 
         def put(j: Sum, bits: Expr) -> None:
-            made = store(element_type, from_bits(body, bits, element_type))
-            body.assign(item(output, linear(at(j), dims)), made)
+            element = store(element_type, from_bits(body, bits, element_type))
+            body.assign(item(output, linear(at(j), dims)), element)
 
         if words.n <= machine.INSERTED or not key.tells(element_type):
             _sort_with_elements(words, element_type, key.bits, word, put)
@@ -134,10 +134,10 @@ def _write_single_sort(
         lost = None if exact else body.variable("u32", "lost", 0)
         with words.each(lost) as j:
             value, key_word = word(j)
-            made = body.let("u32", "key", key_word)
-            body.assign(item(array, j), made)
+            code = body.let("u32", "key", key_word)
+            body.assign(item(array, j), code)
             if lost:
-                note_loss(body, lost, key, made, value)
+                note_loss(body, lost, key, code, value)
         with body.block() as by_key:
             done = words.sorted("u32", array, spare, 0, key.bits)
             with words.each() as j:
@@ -168,8 +168,8 @@ def _sort_with_elements(
     array, spare = words.pair(kind)
     with words.each() as j:
         value, key = word(j)
-        made = Cast(kind, key) << low | bits_of(body, value, element_type)
-        body.assign(item(array, j), made)
+        code = Cast(kind, key) << low | bits_of(body, value, element_type)
+        body.assign(item(array, j), code)
     done = words.sorted(kind, array, spare, low, bits)
     with words.each() as j:
         put(j, item(done, j))

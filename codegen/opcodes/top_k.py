@@ -90,17 +90,17 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
             continue
         with body.block() as statements:
             bound = body.let("u32", "bound", Cast("u32", worst >> 32))
-            found = body.variable("u32", "found", 0)
+            any_found = body.variable("u32", "found", 0)
             name = body.name("j")
             with body.block() as compared:
                 offset = counter(name, size)
                 low = body.let("u32", "key", word(offset + unknown(base, start, n - size)))
                 body.assign(item(block, offset), low)
-                body.assign(found, found | Group(binary("<=", low, bound)))
+                body.assign(any_found, any_found | Group(binary("<=", low, bound)))
             simd = straight(compared)
-            lanes = (("|", found.name),) if simd else ()
+            lanes = (("|", any_found.name),) if simd else ()
             body.add(For(name, size, tuple(compared), simd=simd, reductions=lanes))
-            with body.block() as kept:
+            with body.block() as inside_block:
                 body.call(
                     "hlo_insert_least" if sorts else "hlo_keep_least",
                     least,
@@ -109,7 +109,7 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
                     size,
                     Name(base),
                 )
-            body.add(If(found, tuple(kept)))
+            body.add(If(any_found, tuple(inside_block)))
         body.add(For(base, stop, tuple(statements), start=start, step=size))
     if not sorts:
         body.call("hlo_sort_least", least, k)

@@ -94,24 +94,24 @@ def _write_from_real(
     """Transform lines of real numbers to the first half of their frequencies, and one more."""
     body, kind = transforms.body, transforms.kind
     n, count, lines = _complexes(transforms, dims)
-    complexes, half, kept = lines.pointer, n // 2, n // 2 + 1
+    complexes, half, half_length = lines.pointer, n // 2, n // 2 + 1
     if n % 2:
         with body.loops(["line", "k"], [count, n], parallel=True) as (line, k):
             element = indexed(line * n + k)
             body.assign(item(complexes, _twice(element)), item(Group(source), element))
             body.assign(item(complexes, _twice(element) + 1), 0)
         transforms.write(LineTransform(n, lines, lines, (1, count)))
-        with body.loops(["line", "k"], [count, 2 * kept], parallel=True) as (line, k):
+        with body.loops(["line", "k"], [count, 2 * half_length], parallel=True) as (line, k):
             number = item(complexes, line * (2 * n) + k)
             # The sum of real numbers is real.
             value = Choose(binary("==", indexed(k), 1), Literal(0), number)
-            body.assign(item(target, line * (2 * kept) + k), value)
+            body.assign(item(target, line * (2 * half_length) + k), value)
         return
     packed = LineLayout(source, 1, half, 0)
     transforms.write(LineTransform(half, packed, lines, (1, count)))
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
-        ends = address_of(complexes, line * n), address_of(target, line * (2 * kept))
+        ends = address_of(complexes, line * n), address_of(target, line * (2 * half_length))
         body.call(f"real_parts_apart_{kind}", *ends, roots, half, work=8 * n)
 
 
@@ -121,16 +121,16 @@ def _write_to_real(
     """Transform the first half of frequencies, and one more, back to lines of real numbers."""
     body, kind = transforms.body, transforms.kind
     n, count, lines = _complexes(transforms, dims)
-    complexes, half, kept = lines.pointer, n // 2, n // 2 + 1
+    complexes, half, half_length = lines.pointer, n // 2, n // 2 + 1
     if n % 2:
-        with body.loops(["line", "k"], [count, kept], parallel=True) as (line, k):
-            given, here = indexed(line * kept + k), indexed(line * n + k)
+        with body.loops(["line", "k"], [count, half_length], parallel=True) as (line, k):
+            place, here = indexed(line * half_length + k), indexed(line * n + k)
             first = binary("==", indexed(k), 0)
             # The second half mirrors the first; number 0 is its own mirror image, so it is real.
             mirror = Choose(first, here, indexed(line * n + k * -1 + n))
             numbers = Group(source)
-            real = body.let(kind.name, "real", item(numbers, _twice(given)))
-            imaginary = body.let(kind.name, "imaginary", item(numbers, _twice(given) + 1))
+            real = body.let(kind.name, "real", item(numbers, _twice(place)))
+            imaginary = body.let(kind.name, "imaginary", item(numbers, _twice(place) + 1))
             other = body.let("s64", "other", mirror)
             body.assign(item(complexes, Literal(2) * other), real)
             body.assign(item(complexes, Literal(2) * other + 1), -imaginary)
@@ -144,7 +144,7 @@ def _write_to_real(
         return
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
-        ends = address_of(source, line * (2 * kept)), address_of(complexes, line * n)
+        ends = address_of(source, line * (2 * half_length)), address_of(complexes, line * n)
         body.call(f"real_parts_together_{kind}", *ends, roots, half, work=8 * n)
     packed, back = LineLayout(target, 1, half, 0), Direction(inverse=True, scale=scale)
     transforms.write(LineTransform(half, lines, packed, (1, count), back))

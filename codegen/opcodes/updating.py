@@ -231,8 +231,8 @@ def write_select_and_scatter(body: Body, instr: Instruction, outputs: Sequence[N
                     value = body.element(operand, at)
                     taken = body.variable("pred", "taken", binary("<", chosen, 0))
                     with body.block() as comparison:
-                        kept = body.apply(select, best, value)[0]
-                        body.assign(taken, negated(kept))
+                        is_kept = body.apply(select, best, value)[0]
+                        body.assign(taken, negated(is_kept))
                     body.add(If(negated(taken), tuple(comparison)))
                     with body.block() as replaced:
                         body.assign(best, value)

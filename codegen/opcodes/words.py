@@ -81,11 +81,11 @@ class Words:
         )
 
     def _array(self, kind: str, name: str, size: int) -> Name:
-        each = int(kind[1:]) // 8
+        width = int(kind[1:]) // 8
         if not self.is_only:
-            return self.body.own(kind, name, size, each)
+            return self.body.own(kind, name, size, width)
         begin = self.scratch_bytes
-        self.scratch_bytes += aligned(size * each)
+        self.scratch_bytes += aligned(size * width)
         return self.body.variable(Pointer(kind), name, pointer_into(Name("scratch"), begin, kind))
 
     def pair(self, kind: str) -> tuple[Name, Name]:

@@ -46,10 +46,10 @@ class Prelude:
     @cached_property
     def paragraphs(self) -> dict[str, str]:
         """Every function, by name."""
-        found: dict[str, str] = {}
+        paragraphs: dict[str, str] = {}
         for folder in self.folders:
-            found |= _paragraphs_in(folder)
-        return found
+            paragraphs |= _paragraphs_in(folder)
+        return paragraphs
 
     def definition(self, name: str) -> tuple[str, str] | None:
         """The name of the paragraph that defines a word, and the paragraph; or None."""
@@ -59,16 +59,16 @@ class Prelude:
 
     def prototype(self, name: str) -> Prototype | None:
         """The types of a function's parameters and of its value; None of one that is not here."""
-        found = self.definition(name)
-        return prototype_in(found[1], name) if found else None
+        definition = self.definition(name)
+        return prototype_in(definition[1], name) if definition else None
 
     def _definition(self, name: str) -> tuple[str, str] | None:
         if name in self.paragraphs:
             return name, self.paragraphs[name]
         if name in _CONVERTING:
             element_type = _CONVERTING[name]
-            made = conversions(element_type, as_bits=self.tables_as_bits)
-            return f"conversions_{element_type}", made
+            text = conversions(element_type, as_bits=self.tables_as_bits)
+            return f"conversions_{element_type}", text
         if name in self._templates:
             return name, _filled(*self._templates[name])
         return None
@@ -97,10 +97,10 @@ SHARED = Prelude(HERE)
 @cache
 def _paragraphs_in(folder: Path) -> Mapping[str, str]:
     """The functions that the files of a folder define, by name."""
-    found: dict[str, str] = {}
+    paragraphs: dict[str, str] = {}
     for path in sorted(folder.glob("*.c*")):
-        found |= paragraphs_of(path.read_text())
-    return found
+        paragraphs |= paragraphs_of(path.read_text())
+    return paragraphs
 
 
 def definitions_of(
@@ -123,11 +123,11 @@ def _definitions(
 ) -> Iterator[tuple[str, str]]:
     """Recurse, as definitions nest a few levels deep; one calls itself."""
     for name in names:
-        found = definition(name)
-        if found and found[0] not in begun:
-            begun.add(found[0])
-            yield from _definitions(words(code_of(found[1])), definition, begun)
-            yield found
+        definition_found = definition(name)
+        if definition_found and definition_found[0] not in begun:
+            begun.add(definition_found[0])
+            yield from _definitions(words(code_of(definition_found[1])), definition, begun)
+            yield definition_found
 
 
 def typedefs_of_others(used: set[str]) -> str:

@@ -65,13 +65,13 @@ class Prototype(NamedTuple):
 
 def prototype_in(text: str, name: str) -> Prototype | None:
     """The prototype of a function that a paragraph defines; None if it is something else."""
-    found = re.search(
+    match = re.search(
         rf"^static (?:inline )?([^;{{}}()]*?)\b{name}\(([^)]*)\) {{$", text, re.MULTILINE
     )
-    if found is None:
+    if match is None:
         return None
-    parameters = found[2].split(",") if found[2] != "void" else []
-    return Prototype(tuple(map(_kind, parameters)), _kind(found[1]))
+    parameters = match[2].split(",") if match[2] != "void" else []
+    return Prototype(tuple(map(_kind, parameters)), _kind(match[1]))
 
 
 def _kind(declared: str) -> Kind:
@@ -86,10 +86,10 @@ def _kind(declared: str) -> Kind:
 
 def paragraphs_of(text: str) -> Iterator[tuple[str, str]]:
     """The paragraphs of a file that define something: the name of each, and its text."""
-    for paragraph in (each for part in _BREAK.split(text.strip()) for each in _of_rows(part)):
-        found = _NAMED.search(paragraph)
-        if found:
-            yield next(name for name in found.groups() if name), paragraph + "\n"
+    for paragraph in (row for part in _BREAK.split(text.strip()) for row in _of_rows(part)):
+        match = _NAMED.search(paragraph)
+        if match:
+            yield next(name for name in match.groups() if name), paragraph + "\n"
 
 
 def _of_rows(paragraph: str) -> Iterator[str]:
@@ -128,9 +128,9 @@ def with_storage(text: str, storage: str) -> str:
 
 def head_of(text: str) -> str:
     """The head of the function that a paragraph defines, without `static`."""
-    found = _HEAD.search(text)
-    assert found, text
-    return found[1]
+    match = _HEAD.search(text)
+    assert match, text
+    return match[1]
 
 
 def is_complex_function(text: str) -> bool:
@@ -145,8 +145,8 @@ def with_words(text: str, others: Mapping[str, str]) -> str:
 
 def number_function(text: str) -> NumberFunction | None:
     """The head of an inlined function from numbers to a number; None of any other paragraph."""
-    found = _OF_NUMBERS.search(text)
-    if found is None:
+    match = _OF_NUMBERS.search(text)
+    if match is None:
         return None
-    names = tuple(part.split()[1] for part in found[3].split(", "))
-    return NumberFunction(found[1], found[3], names)
+    names = tuple(part.split()[1] for part in match[3].split(", "))
+    return NumberFunction(match[1], match[3], names)

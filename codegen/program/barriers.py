@@ -67,7 +67,7 @@ class Barriers:
                     used = self._loop(step, used)
                 case Branch(number, _, branches):
                     used = self._behind(step, [Use(str(number), False, None)], used)
-                    used = frozenset[Use]().union(*(self.after(each, used) for each in branches))
+                    used = frozenset[Use]().union(*(self.after(part, used) for part in branches))
                 case HostCall():
                     raise AssertionError(step)
                 case _:

@@ -45,10 +45,10 @@ def stored(module: Module, table: OpTable[Entry], info: AliasInfo) -> Buffers:
     while True:
         buffers = Buffers(module, replace(info, recomputed=anew))
         late = {value for _, clash in buffers.refused for value in (clash.one, clash.other)}
-        kept = {instr for instr in anew if not late.intersection(buffers.flow.read_by(instr))}
-        if kept == anew:
+        still = {instr for instr in anew if not late.intersection(buffers.flow.read_by(instr))}
+        if still == anew:
             return buffers
-        anew = kept
+        anew = still
 
 
 class Memory:
@@ -94,9 +94,9 @@ class Memory:
         flow = self.buffers.flow
         arguments = [v for p in flow.module.entry.parameters for v in flow.at[p]]
         numbers = {argument: number for number, argument in enumerate(arguments)}
-        found: dict[int, int] = {}
+        donors: dict[int, int] = {}
         for result, value in enumerate(flow.outputs):
             for same in self.buffers.of[value].values if value else ():
                 if same in numbers:
-                    found[result] = numbers[same]
-        return found
+                    donors[result] = numbers[same]
+        return donors

@@ -47,8 +47,8 @@ def check(module: Module, table: OpTable[Entry], kernels: CustomCallKernels, lan
                 if instr.attrs.custom_call_target not in kernels:
                     raise refuse(instr)
             if instr.opcode == "convolution" and any(o.shape.is_tuple for o in instr.operands):
-                what = f"{instr.opcode} with sparsity_config"
-                message = f"{instr.name}: {what} can't be compiled to {language}"
+                subject = f"{instr.opcode} with sparsity_config"
+                message = f"{instr.name}: {subject} can't be compiled to {language}"
                 raise HloError("HLO181", message, instr.span)
             if instr.shape.is_dynamic:
                 message = f"{instr.name}: {instr.shape.text_without_layout} has a run-time size"
@@ -81,8 +81,8 @@ def _check_bits(source: ElementType, instr: Instruction, language: str) -> None:
     """Bits go from type to type in words of 64."""
     target = instr.shape.element_type
     if source is not target and max(source.bits, target.bits) > 64:
-        what = f"{instr.opcode} from {source} to {target}"
-        message = f"{instr.name}: {what} can't be compiled to {language}"
+        subject = f"{instr.opcode} from {source} to {target}"
+        message = f"{instr.name}: {subject} can't be compiled to {language}"
         raise HloError("HLO181", message, instr.span)
 
 

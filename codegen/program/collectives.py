@@ -113,8 +113,8 @@ class Meetings:
         spans = {i.name: i.span for i in module.instructions()} if sites else {}
         return cls(
             tuple(
-                CollectiveSite(name, opcode, tuple(told), spans.get(original))
-                for name, opcode, told, original in sites
+                CollectiveSite(name, opcode, tuple(devices), spans.get(original))
+                for name, opcode, devices, original in sites
             ),
             {
                 count: MeetingPlan(
@@ -219,7 +219,7 @@ def _place(instr: Instruction, device: Device, known: _Numbers) -> tuple[int, ..
     source = -1
     if isinstance(instr.attrs, a.CollectivePermute):
         pairs = permute_pairs(device, instr.attrs)
-        members = tuple(sorted({each for pair in pairs for each in pair}))
+        members = tuple(sorted({device for pair in pairs for device in pair}))
         if device.number not in members:
             members = ()
         source = next((members.index(s) for s, t in pairs if t == device.number and members), -1)
@@ -242,13 +242,13 @@ def _slices(
     pairs: tuple[tuple[int, int], ...], members: tuple[int, ...], me: int
 ) -> tuple[int, ...]:
     """The number of slices that a device gets; for each its source's position, and its number."""
-    found: list[int] = []
+    slices: list[int] = []
     sent: dict[int, int] = {}
     for source, target in pairs:
         number = sent[source] = sent.get(source, -1) + 1
         if target == me and members:
-            found += (members.index(source), number)
-    return (len(found) // 2, *found)
+            slices += (members.index(source), number)
+    return (len(slices) // 2, *slices)
 
 
 def _routes(instr: Instruction, device: Device) -> list[tuple[Any, ...]]:

@@ -101,5 +101,5 @@ class KernelReuse:
 def _numbered(tree: object, numbers: dict[str, int]) -> object:
     """A tree of pointers, numbered as they come."""
     if isinstance(tree, tuple):
-        return tuple(_numbered(each, numbers) for each in cast("tuple[object, ...]", tree))
+        return tuple(_numbered(part, numbers) for part in cast("tuple[object, ...]", tree))
     return numbers.setdefault(tree, len(numbers)) if isinstance(tree, str) else None

@@ -92,14 +92,14 @@ def gemm_of(instr: Instruction) -> tuple[LibraryGemm, tuple[Instruction, ...]] |
         node, alpha = node.operands[0], float(factor)
     gemm = _plain(node) if node.opcode == "dot" else None
     operands = (*node.operands, *([bias] if bias is not None else []))
-    if gemm is None or any(each not in arguments for each in operands):
+    if gemm is None or any(operand not in arguments for operand in operands):
         return None
     if bias is not None and (gemm.batch > 1 or bias.shape.dims != (gemm.columns,)):
         return None
     call = replace(gemm, alpha=alpha, bias=bias is not None, relu=relu)
     if call != gemm and (gemm.operands, gemm.result) in GPU.plain:
         return None
-    return call, tuple(arguments[each] for each in operands)
+    return call, tuple(arguments[operand] for operand in operands)
 
 
 def _row(operand: Instruction) -> Instruction | None:

@@ -48,15 +48,15 @@ def in_memory(table: Table, computation: Computation) -> set[Instruction]:
 def read_from_memory(table: Table, computation: Computation) -> set[Instruction]:
     """The instructions of a sequential computation whose values someone reads through a pointer."""
     using = users(computation)
-    found = _outputs(computation.root, _RENAMING - {"copy"})
+    read = _outputs(computation.root, _RENAMING - {"copy"})
     for instr in reversed(computation.instructions):
         if any(
             _reads_memory(table, user, instr)
-            or (user.opcode in _RENAMING - {"copy"} and user in found)
+            or (user.opcode in _RENAMING - {"copy"} and user in read)
             for user in using[instr]
         ):
-            found.add(instr)
-    return found
+            read.add(instr)
+    return read
 
 
 def recomputed(table: Table, computation: Computation) -> set[Instruction]:
@@ -67,16 +67,16 @@ def recomputed(table: Table, computation: Computation) -> set[Instruction]:
 
 def _outputs(root: Instruction, renaming: Collection[str]) -> set[Instruction]:
     """The outputs of a computation: the root, or the elements of its tuples."""
-    found: set[Instruction] = set()
+    outputs: set[Instruction] = set()
     stack = [root]
     while stack:
         instr = stack.pop()
-        if instr in found:
+        if instr in outputs:
             continue
-        found.add(instr)
+        outputs.add(instr)
         if instr.opcode in renaming:
             stack += instr.operands
-    return found
+    return outputs
 
 
 def _stored(table: Table, instr: Instruction, users: list[Instruction]) -> bool:
@@ -124,5 +124,5 @@ def _parameters_in_memory(table: Table, computation: Computation) -> frozenset[i
     """The parameters of a fusion that must be in memory: outputs, and operands of kernels."""
     outputs = _outputs(computation.root, _RENAMING)
     read = {o for i in computation.instructions for o in i.operands if _reads_memory(table, i, o)}
-    found = [p for p in computation.parameters if p in outputs or p in read]
-    return frozenset(computation.parameters.index(p) for p in found)
+    indices = [p for p in computation.parameters if p in outputs or p in read]
+    return frozenset(computation.parameters.index(p) for p in indices)

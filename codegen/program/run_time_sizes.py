@@ -51,20 +51,20 @@ class PaddedCall:
     def __init__(self, entry: Computation, sizes: RunTimeSizes, arguments: Sequence[Any]) -> None:
         values = checked_arguments(entry, arguments)
         arrays = list(leaves(values))
-        given = [np.array(arrays[k].shape[d], np.int32) for k, d in sizes.given]
+        sizes_given = [np.array(arrays[k].shape[d], np.int32) for k, d in sizes.given]
         shapes = (p.shape for p in entry.parameters)
         padded = [_padded(v, s) for v, s in zip(values, shapes, strict=True)]
-        self._sizes, self.arguments = sizes, (*padded, *given)
+        self._sizes, self.arguments = sizes, (*padded, *sizes_given)
 
     def cut(self, value: Value) -> Value:
         """The results, without their padding."""
         if not self._sizes.yielded:
             return value
         result, *counts = cast("tuple[Value, ...]", value)
-        kept: dict[int, dict[int, int]] = {}
+        sizes: dict[int, dict[int, int]] = {}
         for (number, d), count in zip(self._sizes.yielded, counts, strict=True):
-            kept.setdefault(number, {})[d] = int(count)
-        cut = (_cut(leaf, kept.get(number, {})) for number, leaf in enumerate(leaves(result)))
+            sizes.setdefault(number, {})[d] = int(count)
+        cut = (_cut(leaf, sizes.get(number, {})) for number, leaf in enumerate(leaves(result)))
         return _nested(result, cut)
 
 

@@ -134,8 +134,8 @@ class Schedule:
         """The leaves of an instruction's shape that nobody reads; () where nobody reads any."""
         flow = self.memory.buffers.flow
         leaves = flow.at.get(instr, ())
-        found = tuple(n for n, value in enumerate(leaves) if value in flow.unread)
-        return found if len(found) < len(leaves) else ()
+        numbers = tuple(n for n, value in enumerate(leaves) if value in flow.unread)
+        return numbers if len(numbers) < len(leaves) else ()
 
     def dead_stores(
         self, kernel: Kernel, instr: Instruction, statements: Iterable[Statement]
@@ -191,11 +191,11 @@ class Schedule:
         """Place the memory that an instruction needs for itself in the instruction's scratch."""
         if not self.locals:
             return
-        blocks = [Block(each.bytes, [(each.first, each.last)]) for each in self.locals.values()]
+        blocks = [Block(local.bytes, [(local.first, local.last)]) for local in self.locals.values()]
         offsets, size = pack(blocks)
         self.memory.scratch[instr] = size
-        for (name, each), offset in zip(self.locals.items(), offsets, strict=True):
-            self.declare(name, each.kind, instr, offset, const=False)
+        for (name, local), offset in zip(self.locals.items(), offsets, strict=True):
+            self.declare(name, local.kind, instr, offset, const=False)
         self.locals.clear()
 
     def arrays(self, shape: Shape, target: object, name: str) -> object:
@@ -297,15 +297,15 @@ class Schedule:
             return
         _aim(inner, called.root, target)
         chosen = in_memory(self.table, called)
-        for each in called.instructions:
-            if each.opcode != "parameter":
-                self._write_fused(inner, each, wanted=each in chosen)
+        for instruction in called.instructions:
+            if instruction.opcode != "parameter":
+                self._write_fused(inner, instruction, wanted=instruction in chosen)
         scope.values[instr] = inner.pointers_of(called.root)
         if target is None:
             return
         # A value that the fusion only hands on was not computed in its place.
-        made = scope.values[instr]
-        self.copy(leaves(target, instr.shape), leaves(made, instr.shape), instr.shape)
+        value = scope.values[instr]
+        self.copy(leaves(target, instr.shape), leaves(value, instr.shape), instr.shape)
         scope.values[instr] = target
 
     def _write_fused(self, scope: Scope, instr: Instruction, *, wanted: bool) -> None:

@@ -72,7 +72,7 @@ class Segment:
     @property
     def streams(self) -> tuple[int, ...]:
         """The numbers of the streams that are used beside stream 0."""
-        return tuple(sorted({each.stream for each in self.queue} - {0}))
+        return tuple(sorted({piece.stream for piece in self.queue} - {0}))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +125,7 @@ def parts(steps: Sequence[Step], streams: int = MOST_STREAMS) -> tuple[Part, ...
         if isinstance(step, HostCall):
             sequence.append(step)
         elif isinstance(step, While):
-            early, late = (parts(each, streams) for each in _split(step, streams))
+            early, late = (parts(part, streams) for part in _split(step, streams))
             sequence.append(Iterations(step, parts(step.condition, streams), early, late))
         else:
             sequence.append(Choice(step, tuple(parts(b, streams) for b in step.branches)))
@@ -166,7 +166,7 @@ def _unrolled(loop: While) -> list[Work] | None:
     body: list[Work] = []
     for step in loop.body:
         inside = _unrolled(step) if isinstance(step, While) else [step]
-        if inside is None or any(isinstance(each, HostCall | Branch | While) for each in inside):
+        if inside is None or any(isinstance(piece, HostCall | Branch | While) for piece in inside):
             return None
         body += cast("list[Work]", inside)
     return body * loop.trips if len(body) * loop.trips <= MOST_UNROLLED else None
@@ -185,17 +185,17 @@ def side_by_side(steps: Sequence[Work], streams: int) -> Segment:
         if stream in last:
             reached[stream] = last[stream]
         after: list[int] = []
-        for each in sorted(needed, reverse=True):
-            if reached.get(on[each], -1) >= each:
+        for segment in sorted(needed, reverse=True):
+            if reached.get(on[segment], -1) >= segment:
                 continue
-            after.append(each)
-            for there, until in (*ended[each].items(), (on[each], each)):
+            after.append(segment)
+            for there, until in (*ended[segment].items(), (on[segment], segment)):
                 reached[there] = max(reached.get(there, -1), until)
         on.append(stream)
         last[stream] = number
         ended.append(reached)
         waits.append(tuple(reversed(after)))
-    awaited = {each for after in waits for each in after}
+    awaited = {segment for after in waits for segment in after}
     return Segment(
         tuple(Queued(step, on[k], waits[k], awaited=k in awaited) for k, step in enumerate(steps))
     )
@@ -203,9 +203,9 @@ def side_by_side(steps: Sequence[Work], streams: int) -> Segment:
 
 def _stream(needed: set[int], on: Sequence[int], last: dict[int, int], streams: int) -> int:
     """The stream of a step: of the newest that it needs and nothing follows, or another one."""
-    for each in sorted(needed, reverse=True):
-        if last[on[each]] == each:
-            return on[each]
+    for segment in sorted(needed, reverse=True):
+        if last[on[segment]] == segment:
+            return on[segment]
     unused = next((k for k in range(streams) if k not in last), None)
     return unused if unused is not None else min(last, key=lambda k: last[k])
 
@@ -218,7 +218,7 @@ def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
         needed: set[int] = set()
         for used, writes in uses_of_buffers(step):
             before = history.setdefault((used.memory, used.number), [])
-            kept: list[tuple[BufferSlice, bool, int]] = []
+            earlier: list[tuple[BufferSlice, bool, int]] = []
             for entry in before:
                 other, wrote, by = entry
                 if by != number and (writes or wrote) and used.overlaps(other):
@@ -226,9 +226,9 @@ def _needs(steps: Sequence[Work]) -> Iterator[set[int]]:
                     # A step that comes after this write comes after the earlier ones, too.
                     if writes and _covers(used, other):
                         continue
-                kept.append(entry)
-            kept.append((used, writes, number))
-            history[used.memory, used.number] = kept
+                earlier.append(entry)
+            earlier.append((used, writes, number))
+            history[used.memory, used.number] = earlier
         yield needed
 
 

@@ -51,9 +51,9 @@ class MemoryAccess:
 def accesses(statements: Sequence[Statement]) -> list[MemoryAccess]:
     """The accesses of statements, in the order in which they happen."""
     return [
-        MemoryAccess(found.name, found.place, found.is_write, number, around.inner, around.guards)
+        MemoryAccess(read.name, read.place, read.is_write, number, around.inner, around.guards)
         for number, statement in enumerate(statements)
-        for found, around in _inside([statement], _Around({}, ()))
+        for read, around in _inside([statement], _Around({}, ()))
     ]
 
 
@@ -71,11 +71,11 @@ class _Found(NamedTuple):
 def _inside(statements: Iterable[Statement], around: _Around) -> Iterator[tuple[_Found, _Around]]:
     for s in statements:
         for tree in values(s):
-            yield from ((each, around) for each in _reads(tree))
+            yield from ((read, around) for read in _reads(tree))
         if isinstance(s, Call | Try):
             # A function may write to every array that it is given.
-            given = (each for tree in trees(s) for each in _reads(tree))
-            yield from ((each._replace(place=None, is_write=True), around) for each in given)
+            reads = (read for tree in trees(s) for read in _reads(tree))
+            yield from ((read._replace(place=None, is_write=True), around) for read in reads)
         if isinstance(s, Assign):
             index = s.target.index if isinstance(s.target, Load) else None
             yield _Found(base(s.target), index, is_write=True), around
@@ -106,5 +106,5 @@ def _reads(tree: Expr) -> Iterator[_Found]:
             yield _Found(name, index, is_write=False)
             yield from _reads(index)
         case _:
-            for each in children(tree):
-                yield from _reads(each)
+            for child in children(tree):
+                yield from _reads(child)

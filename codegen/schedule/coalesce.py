@@ -52,18 +52,18 @@ def coalesce(loop: For, depth: int = 2, name: str = "") -> For:
         loops.append(inner)
     expect_no_break(loops[-1])
     bounds: list[range] = []
-    for each in loops:
-        numbers = LoopView(each).bounds
+    for level in loops:
+        numbers = LoopView(level).bounds
         if numbers is None:
-            raise IllegalError(f"the bounds of the loop over {each.name} are not known")
+            raise IllegalError(f"the bounds of the loop over {level.name} are not known")
         bounds.append(numbers)
     name, sizes = name or loop.name, list(map(len, bounds))
     parts = delinear(counter(name, prod(sizes)), sizes)
     values = {
-        each.name: indexed(part * numbers.step + numbers.start)
-        for each, part, numbers in zip(loops, parts, bounds, strict=True)
+        loop.name: indexed(part * numbers.step + numbers.start)
+        for loop, part, numbers in zip(loops, parts, bounds, strict=True)
     }
-    made = replace(
+    coalesced = replace(
         loop,
         name=name,
         start=0,
@@ -71,16 +71,16 @@ def coalesce(loop: For, depth: int = 2, name: str = "") -> For:
         step=1,
         body=tuple(renamed(s, values) for s in loops[-1].body),
         simd=False,
-        parallel=all(each.parallel for each in loops),
-        reductions=next((each.reductions for each in loops if each.reductions), ()),
+        parallel=all(loop.parallel for loop in loops),
+        reductions=next((loop.reductions for loop in loops if loop.reductions), ()),
         trip_count=None,
     )
     if depth == 1:  # only the name is another one
-        return made
+        return coalesced
     number: Expr = Literal(0)
-    for each, numbers in zip(loops, bounds, strict=True):
-        trip = Group(Name(each.name) - numbers.start) / numbers.step
+    for level, numbers in zip(loops, bounds, strict=True):
+        trip = Group(Name(level.name) - numbers.start) / numbers.step
         number = number * len(numbers) + trip
-    granted(SameIterations(tuple(loops), (Part((made,), values, {name: number}),)))
-    applied("coalesce", "iterations stay in order", loop, [made])
-    return made
+    granted(SameIterations(tuple(loops), (Part((coalesced,), values, {name: number}),)))
+    applied("coalesce", "iterations stay in order", loop, [coalesced])
+    return coalesced

@@ -25,18 +25,18 @@ def turning_points(loop: For) -> list[int]:
     conditions = (s.condition for s in nested(loop.body) if isinstance(s, If))
     parts = dict.fromkeys(part for c in conditions for part in parts_of(c))
     decided = [part for part in parts if set(names_of(part)) == {loop.name}]
-    found = {n for part in decided for n in turns(part, loop.name)}
+    turns_found = {n for part in decided for n in turns(part, loop.name)}
     start, stop = loop.start, loop.stop
     return sorted(
         n
-        for n in found
+        for n in turns_found
         if not (isinstance(start, int) and n <= start) and not (isinstance(stop, int) and n >= stop)
     )
 
 
 def parts_of(condition: Expr) -> list[Expr]:
     """The parts of a condition, which all must hold."""
-    if any(isinstance(each, Op) and each.op == "||" for each in walk(condition)):
+    if any(isinstance(expr, Op) and expr.op == "||" for expr in walk(condition)):
         return [condition]
     parts: list[Expr] = []
     while isinstance(condition, Op) and condition.op == "&&":
@@ -87,8 +87,8 @@ def _compares_polynomials(condition: Expr) -> bool:
 
 def is_polynomial(tree: Expr) -> bool:
     """Whether a tree is a sum of products: nothing in it is divided, masked or converted."""
-    for each in walk(tree):
-        match each:
+    for expr in walk(tree):
+        match expr:
             case Literal() | Name() | Group() | Op("+" | "-" | "*"):
                 pass
             case Index(total) if all(isinstance(atom, indexing.Counter) for atom, _ in total.terms):

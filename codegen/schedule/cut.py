@@ -51,12 +51,12 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
     expect_no_break(loop)
     if loop.counts_down:
         raise IllegalError(f"the loop over {loop.name} counts down")
-    made: list[Statement] = []
+    pieces: list[Statement] = []
     parts: list[Part] = []
     for low, high in pairwise((None, *points, None)):
         numbers = _numbers(loop, low, high)
         if numbers is not None and len(numbers) <= written_out:
-            made += iterations(body, loop, numbers)
+            pieces += iterations(body, loop, numbers)
             parts += (Part((), {loop.name: Literal(n)}) for n in numbers)
             continue
         bounds: list[int | Expr] = []
@@ -68,17 +68,17 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
             else:
                 nearest = Name(body.name("bound"))
                 value = Choose(binary(op, bound, edge), bound, as_expr(edge))
-                made.append(Let("s64", nearest.name, value))
+                pieces.append(Let("s64", nearest.name, value))
                 bounds.append(nearest)
                 exact.append(value)
         known = points[0] - 1 if low is None else low
-        made.append(part := _part(body, loop, bounds, known))
+        pieces.append(part := _part(body, loop, bounds, known))
         counter = {part.name: Name(loop.name)}
         ranged = replace(part, start=exact[0], stop=exact[1])
         parts.append(Part((ranged,), {loop.name: Name(part.name)}, counter))
     granted(SameIterations((loop,), tuple(parts)))
-    applied(f"cut at {', '.join(map(str, points))}", "iterations stay in order", loop, made)
-    return made
+    applied(f"cut at {', '.join(map(str, points))}", "iterations stay in order", loop, pieces)
+    return pieces
 
 
 def _numbers(loop: For, low: int | None, high: int | None) -> range | None:

@@ -69,17 +69,17 @@ def distances(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range |
     ends = [
         second - first for first, second in _corners(-here.factor, there.factor, low, high, most)
     ]
-    found = range(ceil(min(ends, default=1)), floor(max(ends, default=0)) + 1)
+    trips = range(ceil(min(ends, default=1)), floor(max(ends, default=0)) + 1)
     if here.factor == there.factor:
-        found = _by_digits(here, there, shift, found)
-    return _answered(loop, one, other, found or None)
+        trips = _by_digits(here, there, shift, trips)
+    return _answered(loop, one, other, trips or None)
 
 
 def _answered(
-    loop: LoopView, one: MemoryAccess, other: MemoryAccess, made: range | None
+    loop: LoopView, one: MemoryAccess, other: MemoryAccess, trips: range | None
 ) -> range | None:
-    granted(AccessDistance(loop, one, other, made))
-    return made
+    granted(AccessDistance(loop, one, other, trips))
+    return trips
 
 
 def _corners(
@@ -113,12 +113,12 @@ class _Digit(NamedTuple):
     parts: tuple[_Digit, ...] = ()
 
 
-def _by_digits(here: _AffineIndex, there: _AffineIndex, shift: int, found: range) -> range:
+def _by_digits(here: _AffineIndex, there: _AffineIndex, shift: int, trips: range) -> range:
     """Those of some distances at which two indices, which differ by a shift, have equal digits.
 
     y[16 * j + i] in iterations i and i', j < 16: 16 divides i' - i, and so they are the same
     """
-    most = max(abs(found.start), abs(found.stop - 1), 0)
+    most = max(abs(trips.start), abs(trips.stop - 1), 0)
     # The sum of differences of counters, each times its factor, is to be 0 with the rest.
     digits, rest = [_Digit(-here.factor, most, here.name)], shift
     for name in {**here.inner, **there.inner}:
@@ -135,7 +135,7 @@ def _by_digits(here: _AffineIndex, there: _AffineIndex, shift: int, found: range
         decided = _decided(here.name, known, rest)
         if decided is not None:
             return decided
-    return found
+    return trips
 
 
 def _decided(name: str, digits: Sequence[_Digit], rest: int) -> range | None:
@@ -166,7 +166,7 @@ def _guarded(here: _AffineIndex, there: _AffineIndex, digits: Sequence[_Digit]) 
 
     y[90 * j + 32 * i + k] with 32 * i + k < 90: the sum has 90 values at most
     """
-    for guard in (each for each in here.guards if each in there.guards):
+    for guard in (guard for guard in here.guards if guard in there.guards):
         summed = {digit.name: digit for digit in digits if digit.name in guard.factors}
         parts = [d._replace(factor=guard.factors[name]) for name, d in summed.items()]
         times = {Fraction(d.factor, guard.factors[name]) for name, d in summed.items()}
@@ -233,8 +233,8 @@ class _AffineIndex:
         self.fixed = Linear(form.constant + counter * start, terms)
         if self.fixed.depends_on(loop.varying):
             self.is_known = False
-        found = (_guard(loop, access, each) for each in access.guards)
-        self.guards = [guard for guard in found if guard]
+        guards = (_guard(loop, access, guard) for guard in access.guards)
+        self.guards = [guard for guard in guards if guard]
 
 
 def _guard(loop: LoopView, access: MemoryAccess, comparison: Expr) -> _BoundedSum | None:

@@ -106,13 +106,13 @@ def divide(
     same = {loop.name: Name(loop.name)}
     exact = before[0].value if before else whole
     parts = [_part(loop, replace(blocks, stop=exact))]
-    parts += (Part((replace(each, start=exact),), same, same) for each in tails)
+    parts += (Part((replace(tail, start=exact),), same, same) for tail in tails)
     granted(SameIterations((loop,), tuple(parts)))
     applied(f"divide by {size}", "each iteration is in one block", loop, [*before, blocks, *tails])
-    made: list[Statement] = [*before, blocks.with_body(inside(lane, first))]
-    for each in tails:
-        made += rest(each) if rest else inside(*_from_0(body, each))
-    return made
+    loops: list[Statement] = [*before, blocks.with_body(inside(lane, first))]
+    for remainder in tails:
+        loops += rest(remainder) if rest else inside(*_from_0(body, remainder))
+    return loops
 
 
 def _expect_fixed_end(loop: For, *, by_1: bool = True) -> None:
@@ -160,12 +160,12 @@ def _guarded(body: Body, loop: For, size: int, inside: _Inside, block: Name) -> 
         begin = Counter(block.name, numbers.start, numbers[::size][-1])
         total = Sum(0, ((begin, 1), (Counter(lane.name, 0, size - 1), 1)))
         lane = lane.with_body([Let(loop.kind, loop.name, Index(total)), *lane.body[1:]])
-    made = replace(_over_blocks(loop, size, block), body=(lane,))
+    blocks = replace(_over_blocks(loop, size, block), body=(lane,))
     is_one = None if whole is loop else binary("<", _counted(lane)[loop.name], loop.stop)
-    granted(SameIterations((loop,), (replace(_part(loop, made), condition=is_one),)))
+    granted(SameIterations((loop,), (replace(_part(loop, blocks), condition=is_one),)))
     reason = "each iteration is in one block, and those past the end do nothing"
-    applied(f"divide by {size} with a guard", reason, loop, [made])
-    return made.with_body(inside(lane, first))
+    applied(f"divide by {size} with a guard", reason, loop, [blocks])
+    return blocks.with_body(inside(lane, first))
 
 
 def _ending(_: Body, loop: For, size: int, inside: _Inside, block: Name) -> For:
@@ -176,15 +176,15 @@ def _ending(_: Body, loop: For, size: int, inside: _Inside, block: Name) -> For:
     if numbers is None or len(numbers) % size:
         end = at_most(end, loop.stop)
     count = trip_count(loop)
-    each = replace(loop, start=block, stop=end, trip_count=min(size, count))
-    made = replace(_over_blocks(loop, size, block), body=(each,), trip_count=-(-count // size))
+    lane = replace(loop, start=block, stop=end, trip_count=min(size, count))
+    blocks = replace(_over_blocks(loop, size, block), body=(lane,), trip_count=-(-count // size))
     number = Name(loop.name)
     first = number - Group(Group(number - loop.start) % (size * loop.step))
     inverse: dict[str, Expr] = {block.name: first, loop.name: number}
-    granted(SameIterations((loop,), (Part((made, each), {loop.name: number}, inverse),)))
+    granted(SameIterations((loop,), (Part((blocks, lane), {loop.name: number}, inverse),)))
     reason = "each iteration is in one block, and the last block ends with the loop"
-    applied(f"divide by {size}", reason, loop, [made])
-    return made.with_body(inside(each, block))
+    applied(f"divide by {size}", reason, loop, [blocks])
+    return blocks.with_body(inside(lane, block))
 
 
 def _over_blocks(loop: For, size: int, block: Name) -> For:
@@ -200,10 +200,10 @@ def _block(body: Body, loop: For, first: Expr | int, count: int) -> tuple[For, E
     lane = Name(body.name("k"))
     number = lane + first if isinstance(first, int) else first + lane
     statements = (Let(loop.kind, loop.name, number), *loop.body)
-    made = replace(
+    blocks = replace(
         loop, name=lane.name, start=0, stop=count, body=statements, parallel=False, trip_count=None
     )
-    return made, first
+    return blocks, first
 
 
 def _part(loop: For, blocks: For) -> Part:
@@ -248,11 +248,11 @@ def overlap(body: Body, loop: For, size: int) -> list[For]:
         return [loop]
     reason = expect_repeatable_iterations(LoopView(loop), size - left)
     last = fresh(body, replace(loop, start=numbers.stop - size))
-    made = [replace(loop, stop=numbers.stop - left), last]
+    loops = [replace(loop, stop=numbers.stop - left), last]
     same = {loop.name: Name(loop.name)}
-    granted(SameIterations((loop,), tuple(Part((m,), same, same) for m in made), "again"))
-    applied(f"overlap by {size}", reason, loop, made)
-    return made
+    granted(SameIterations((loop,), tuple(Part((m,), same, same) for m in loops), "again"))
+    applied(f"overlap by {size}", reason, loop, loops)
+    return loops
 
 
 def fresh(body: Body, loop: For) -> For:

@@ -52,22 +52,22 @@ def expand(body: Body, loop: For) -> tuple[list[LocalVariable], For]:
     elements: dict[str, Expr] = {s: Load(Name(a), counter) for s, a in arrays.items()}
     statements: list[Statement] = []
     for s in replaced(loop.body, lambda s: _without_folds(s, arrays.keys())):
-        each = renamed(s, elements)
-        if not isinstance(each, LocalVariable):
-            statements.append(each)
-        elif each.value is not None:
-            statements.append(Assign(elements[each.name], each.value))
+        changed = renamed(s, elements)
+        if not isinstance(changed, LocalVariable):
+            statements.append(changed)
+        elif changed.value is not None:
+            statements.append(Assign(elements[changed.name], changed.value))
     declared = [LocalVariable(s.kind, arrays[s.name], None, view.trips) for s in own]
-    made = replace(loop, body=tuple(statements))
+    expanded = replace(loop, body=tuple(statements))
     expect_own_elements(loop, [e for e in elements.values() if isinstance(e, Load)])
-    applied("expand", "each iteration has elements of its own", loop, [*declared, made])
-    return declared, made
+    applied("expand", "each iteration has elements of its own", loop, [*declared, expanded])
+    return declared, expanded
 
 
 def _without_folds(statement: Statement, names: Collection[str]) -> Sequence[Statement] | None:
     """A loop that is not said to fold into some variables; None for other statements."""
     if not isinstance(statement, For):
         return None
-    kept = tuple((op, name) for op, name in statement.reductions if name not in names)
+    reductions = tuple((op, name) for op, name in statement.reductions if name not in names)
     body = replaced(statement.body, lambda s: _without_folds(s, names))
-    return [replace(statement, body=body, reductions=kept)]
+    return [replace(statement, body=body, reductions=reductions)]

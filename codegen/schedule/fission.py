@@ -61,9 +61,9 @@ def computed(loop: For, values: Mapping[Load, Expr]) -> For:
     expect_own_elements(loop, values)
     needed = LoopView(loop).slice(values.values())
     stores = (Assign(element, value) for element, value in values.items())
-    made = replace(loop, body=(*needed, *stores), reductions=(), parallel=False)
-    applied("fission, first half", reason, loop, [made])
-    return made
+    half = replace(loop, body=(*needed, *stores), reductions=(), parallel=False)
+    applied("fission, first half", reason, loop, [half])
+    return half
 
 
 def expect_computable(loop: For, values: Mapping[Load, Expr], guards: Collection[If] = ()) -> str:
@@ -81,12 +81,12 @@ def expect_computable(loop: For, values: Mapping[Load, Expr], guards: Collection
         outside of its array.
     """
     certain = set(LoopView(loop).certain_loads)
-    for load in (each for value in values.values() for each in certain_loads(value)):
+    for load in (load for value in values.values() for load in certain_loads(value)):
         if load not in certain:
             raise IllegalError(f"{shown(load)} is not loaded in each iteration")
     stores = {e: Assign(e, value) for e, value in values.items()}
     asked = LoopView(replace(loop, body=tuple(_with_stores(loop, values, stores))))
-    needed = asked.slice([*values.values(), *(each.condition for each in guards)])
+    needed = asked.slice([*values.values(), *(guard.condition for guard in guards)])
     return expect_distributable(asked, [*needed, *guards, *stores.values()])
 
 
@@ -96,13 +96,13 @@ def _with_stores(
     """The iteration, with each store where its value is needed for the last time, or at the end."""
     users = {e: [s for s in loop.body if _contains(s, value)] for e, value in values.items()}
     for s in loop.body:
-        yield from (stores[e] for e, found in users.items() if found and found[-1] is s)
+        yield from (stores[e] for e, uses in users.items() if uses and uses[-1] is s)
         yield s
-    yield from (stores[e] for e, found in users.items() if not found)
+    yield from (stores[e] for e, uses in users.items() if not uses)
 
 
 def _contains(statement: Statement, value: Expr) -> bool:
-    return any(each == value for s in nested([statement]) for t in trees(s) for each in walk(t))
+    return any(expr == value for s in nested([statement]) for t in trees(s) for expr in walk(t))
 
 
 def reading(
@@ -120,10 +120,10 @@ def reading(
     def change(tree: Expr) -> Expr:
         return values[tree] if tree in values else rebuilt(tree, change)
 
-    made = replace(loop, body=live([_rereading(s, change, targets) for s in loop.body]))
+    half = replace(loop, body=live([_rereading(s, change, targets) for s in loop.body]))
     granted(*(_waiting(element, value) for value, element in {**values, **targets}.items()))
-    applied("fission, second half", "the arrays have what it would compute", loop, [made])
-    return made
+    applied("fission, second half", "the arrays have what it would compute", loop, [half])
+    return half
 
 
 def _waiting(element: Load, value: Expr) -> Unproved:
@@ -136,8 +136,8 @@ def _rereading(
     """A statement of other values, which stores to other elements where that is said."""
     match statement:
         case Assign(Load(pointer, index) as target, value):
-            made = stores.get(target) or Load(pointer, change(index))
-            return Assign(made, change(value))
+            place = stores.get(target) or Load(pointer, change(index))
+            return Assign(place, change(value))
         case If(condition, then, otherwise):
             sides = (tuple(_rereading(s, change, stores) for s in b) for b in (then, otherwise))
             return If(change(condition), *sides)
@@ -150,10 +150,10 @@ def _rereading(
 
 def without(loop: For, *statements: Statement) -> For:
     """The loop without some statements, and without values that nothing needs any more."""
-    kept = [s for s in loop.body if all(s is not each for each in statements)]
-    if len(kept) + len(statements) != len(loop.body):
+    others = [s for s in loop.body if all(s is not statement for statement in statements)]
+    if len(others) + len(statements) != len(loop.body):
         raise IllegalError("a statement is not in the loop")
-    return replace(loop, body=live(kept))
+    return replace(loop, body=live(others))
 
 
 def fission(
@@ -196,4 +196,4 @@ def fission(
 
 
 def _is_one_of(statement: Statement, others: Collection[Statement]) -> bool:
-    return any(statement is each for each in others)
+    return any(statement is other for other in others)

@@ -29,12 +29,12 @@ def is_guard(statement: Statement) -> TypeGuard[If]:
 
 def opened(statements: Iterable[Statement]) -> list[Statement]:
     """The statements of an iteration as a list with guards in it."""
-    made = [s for s in statements if not is_guard(s)]
-    match made:
+    inside = [s for s in statements if not is_guard(s)]
+    match inside:
         case [*before, If(condition, then, ())]:
             return [*before, If(condition, ()), *opened(then)]
         case _:
-            return made
+            return inside
 
 
 def closed(

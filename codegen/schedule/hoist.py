@@ -51,6 +51,6 @@ def hoist(loop: For, count: int) -> list[Statement]:
         raise IllegalError(f"{min(changed)} may differ from iteration to iteration")
     for s in nested(first):
         granted(*(SameValue(view, tree, frozenset(own)) for tree in values(s)))
-    made = [*first, loop.with_body(others)]
-    applied(f"hoist {count}", "each iteration would store the same there again", loop, made)
-    return made
+    statements = [*first, loop.with_body(others)]
+    applied(f"hoist {count}", "each iteration would store the same there again", loop, statements)
+    return statements

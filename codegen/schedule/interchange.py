@@ -49,7 +49,7 @@ def interchange(loop: For) -> For:
     folds = inner.reductions or loop.reductions
     body = replace(inner, body=(*values, *inner.body))
     has_promise = loop.parallel or loop.simd
-    made = replace(
+    interchanged = replace(
         inner,
         body=(replace(loop, body=body.body, reductions=folds, simd=loop.simd and not folds),),
         parallel=has_promise and (inner.parallel or inner.simd),
@@ -57,10 +57,10 @@ def interchange(loop: For) -> For:
         reductions=(),
     )
     reason = expect_interchangeable(loop, body)
-    same: dict[str, Expr] = {each.name: Name(each.name) for each in (loop, inner)}
+    same: dict[str, Expr] = {level.name: Name(level.name) for level in (loop, inner)}
     granted(SameIterations((loop, inner), (Part((inner, loop), same, same),), "once"))
-    applied("interchange", reason, loop, [made])
-    return made
+    applied("interchange", reason, loop, [interchanged])
+    return interchanged
 
 
 def reorder(loop: For, names: Sequence[str]) -> For:
@@ -77,13 +77,13 @@ def reorder(loop: For, names: Sequence[str]) -> For:
     """
     if not names:
         return loop
-    made = _outermost(loop, names[0])
+    outer = _outermost(loop, names[0])
     if len(names) == 1:
-        return made
-    inner = made.body[-1]
+        return outer
+    inner = outer.body[-1]
     if not isinstance(inner, For):
-        raise IllegalError(f"no loop over {names[1]} is inside of the one over {made.name}")
-    return made.with_body([*made.body[:-1], reorder(inner, names[1:])])
+        raise IllegalError(f"no loop over {names[1]} is inside of the one over {outer.name}")
+    return outer.with_body([*outer.body[:-1], reorder(inner, names[1:])])
 
 
 def _outermost(loop: For, name: str) -> For:

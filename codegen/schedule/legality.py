@@ -62,7 +62,7 @@ def expect_independent(loop: LoopView) -> str:
     """
     _expect_all_run(loop)
     folds = {name for _, name in loop.statement.reductions}
-    outside = [each for each in loop.accesses if each.name not in folds]
+    outside = [access for access in loop.accesses if access.name not in folds]
     if loop.statement.parallel or loop.statement.simd:
         return _promised(loop, outside, outside)
     for one in outside:
@@ -149,7 +149,7 @@ def expect_repeatable(loop: LoopView, values: Collection[Statement]) -> None:
     IllegalError
         if the iteration writes to a variable or an element that one of the values is computed of.
     """
-    asked = {k for k, s in enumerate(loop.body) if any(s is each for each in values)}
+    asked = {k for k, s in enumerate(loop.body) if any(s is value for value in values)}
     for one in (a for a in loop.accesses if a.statement in asked):
         for other in (a for a in loop.accesses if a.is_write):
             meeting = distances(loop, one, other)
@@ -183,7 +183,7 @@ def expect_distributable(
     """
     expect_no_break(loop.statement)
     early, repeated = (
-        {k for k, s in enumerate(loop.body) if any(s is each for each in some)}
+        {k for k, s in enumerate(loop.body) if any(s is statement for statement in some)}
         for some in (first, again)
     )
     has_promise = loop.statement.parallel or loop.statement.simd
@@ -212,8 +212,8 @@ def expect_own_elements(loop: For, elements: Collection[Load]) -> None:
     IllegalError
         if a later iteration may store there before the value is read.
     """
-    for each in elements:
-        store = accesses((Assign(each, each),))[-1]
+    for element in elements:
+        store = accesses((Assign(element, element),))[-1]
         if (distances(LoopView(loop), store, store) or range(1)) != range(1):
             raise IllegalError(f"{store} in two iterations may be to one element")
 

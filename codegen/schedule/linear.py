@@ -33,8 +33,8 @@ class Linear:
         terms = dict(self.terms)
         for atom, factor in other.terms.items():
             terms[atom] = terms.get(atom, 0) + times * factor
-        kept = {atom: factor for atom, factor in terms.items() if factor}
-        return Linear(self.constant + times * other.constant, kept)
+        nonzero = {atom: factor for atom, factor in terms.items() if factor}
+        return Linear(self.constant + times * other.constant, nonzero)
 
     def factor(self, name: str) -> int:
         """The factor of a name."""
@@ -63,27 +63,27 @@ def linear(tree: Expr, values: Mapping[str, Linear] | None = None) -> Linear:
     ----------
     values : the forms of names that are to be replaced by them.
     """
-    known, made = values or {}, Linear(0, {tree: 1})
+    known, result = values or {}, Linear(0, {tree: 1})
     match tree:
         case Literal(int(number)):
-            made = Linear(number, {})
+            result = Linear(number, {})
         case Name(name):
-            made = known.get(name) or Linear(0, {name: 1})
+            result = known.get(name) or Linear(0, {name: 1})
         case Group(inside):
-            made = linear(inside, known)
+            result = linear(inside, known)
         case Index(total):
-            made = _of_sum(total, known)
+            result = _of_sum(total, known)
         case Op("+" | "-" as op, (x, y)):
-            made = linear(x, known).plus(linear(y, known), 1 if op == "+" else -1)
+            result = linear(x, known).plus(linear(y, known), 1 if op == "+" else -1)
         case Op("*", (x, Literal(int(times)))) | Op("*", (Literal(int(times)), x)):
-            made = Linear(0, {}).plus(linear(x, known), times)
+            result = Linear(0, {}).plus(linear(x, known), times)
         case _:
             pass
-    return made
+    return result
 
 
 def _of_sum(total: Sum, known: Mapping[str, Linear]) -> Linear:
-    made = Linear(total.constant, {})
+    result = Linear(total.constant, {})
     for atom, factor in total.terms:
         if not isinstance(atom, Counter):
             one = Linear(0, {Index(Sum(0, ((atom, 1),))): 1})
@@ -91,5 +91,5 @@ def _of_sum(total: Sum, known: Mapping[str, Linear]) -> Linear:
             one = Linear(atom.low, {})
         else:
             one = linear(Name(atom.name), known)
-        made = made.plus(one, factor)
-    return made
+        result = result.plus(one, factor)
+    return result

@@ -103,12 +103,12 @@ class LoopView:
     @cached_property
     def varying(self) -> set[str]:
         """The names of values that may differ from iteration to iteration."""
-        found = {self.name, *self.written, *self.variables, *self._ambiguous}
-        found |= {s.name for s in self.every if isinstance(s, For)}
+        names = {self.name, *self.written, *self.variables, *self._ambiguous}
+        names |= {s.name for s in self.every if isinstance(s, For)}
         for s in self.every:
-            if isinstance(s, Let) and not found.isdisjoint(names_of(s.value)):
-                found.add(s.name)
-        return found
+            if isinstance(s, Let) and not names.isdisjoint(names_of(s.value)):
+                names.add(s.name)
+        return names
 
     @cached_property
     def _ambiguous(self) -> set[str]:
@@ -127,8 +127,8 @@ class LoopView:
     @cached_property
     def loads(self) -> list[Load]:
         """The elements that are loaded, each as often as a tree says so."""
-        inside = (each for s in self.every for tree in values(s) for each in walk(tree))
-        return [each for each in inside if isinstance(each, Load)]
+        inside = (expr for s in self.every for tree in values(s) for expr in walk(tree))
+        return [expr for expr in inside if isinstance(expr, Load)]
 
     @cached_property
     def certain_loads(self) -> list[Load]:
@@ -139,13 +139,13 @@ class LoopView:
     @cached_property
     def forms(self) -> dict[str, Linear]:
         """The linear forms of the values that an iteration names, where nothing is loaded."""
-        found: dict[str, Linear] = {}
+        forms: dict[str, Linear] = {}
         lets = [s for s in self.every if isinstance(s, Let) and s.name not in self._ambiguous]
         for s in lets:
             # Other integers may wrap around, as those of HLO do.
             if s.kind == "s64" and not has_loads(s.value):
-                found[s.name] = linear(s.value, found)
-        return found
+                forms[s.name] = linear(s.value, forms)
+        return forms
 
     @cached_property
     def numbers(self) -> dict[str, Expr]:
@@ -154,15 +154,15 @@ class LoopView:
         Each is spelled out, without names of other values; those that are too long for that, such
         as the rounds of random bits, are left out.
         """
-        found: dict[str, Expr] = {}
+        numbers: dict[str, Expr] = {}
         length = {self.name: 1}
         for s in self.every:
             if isinstance(s, Let) and not has_loads(s.value):
                 names = names_of(s.value)
                 count = sum(length.get(name, 1) for name in names)
                 if count <= _LONGEST and not length.keys().isdisjoint(names):
-                    found[s.name], length[s.name] = substitute(s.value, found), count
-        return found
+                    numbers[s.name], length[s.name] = substitute(s.value, numbers), count
+        return numbers
 
     def at_once(self, index: Expr) -> Expr:
         """An index as it is computed of the counter, without names of the iteration."""
@@ -175,22 +175,22 @@ class LoopView:
     def slice(self, wanted: Iterable[Expr]) -> list[Let]:
         """The values of an iteration that some trees are computed of, in their order."""
         needed = {name for tree in wanted for name in names_of(tree)}
-        found: list[Let] = []
+        lets: list[Let] = []
         for s in reversed(self.body):
             if isinstance(s, Let) and s.name in needed:
-                found.append(s)
+                lets.append(s)
                 needed |= set(names_of(s.value))
-        return found[::-1]
+        return lets[::-1]
 
 
 def certain_loads(tree: Expr) -> Iterator[Load]:
     """The loads in a tree that no choice leaves out."""
     if isinstance(tree, Load):
         yield tree
-    for each in (tree.condition,) if isinstance(tree, Choose) else children(tree):
-        yield from certain_loads(each)
+    for child in (tree.condition,) if isinstance(tree, Choose) else children(tree):
+        yield from certain_loads(child)
 
 
 def has_loads(tree: Expr) -> bool:
     """Whether an element of an array is in a tree."""
-    return any(isinstance(each, Load) for each in walk(tree))
+    return any(isinstance(expr, Load) for expr in walk(tree))

@@ -33,9 +33,9 @@ def vectorize(loop: For) -> For:
         raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
     reason = expect_independent(LoopView(loop))
     granted(*(AnyOrder(op) for op, _ in loop.reductions))
-    made = replace(loop, simd=True)
-    applied("vectorize", reason, loop, [made])
-    return made
+    simd_loop = replace(loop, simd=True)
+    applied("vectorize", reason, loop, [simd_loop])
+    return simd_loop
 
 
 def parallelize(loop: For) -> For:
@@ -50,9 +50,9 @@ def parallelize(loop: For) -> For:
     if loop.reductions:
         raise IllegalError(f"the loop over {loop.name} folds, and threads would share the total")
     reason = expect_independent(LoopView(loop))
-    made = replace(loop, parallel=True)
-    applied("parallelize", reason, loop, [made])
-    return made
+    parallel_loop = replace(loop, parallel=True)
+    applied("parallelize", reason, loop, [parallel_loop])
+    return parallel_loop
 
 
 INDICES = frozenset(f"{level}.{axis}" for level in ("blockIdx", "threadIdx") for axis in "xyz")
@@ -83,9 +83,9 @@ def bind(loop: For, index: str) -> For:
     if LoopView(loop).bounds is None:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
     reason = expect_independent(LoopView(loop))
-    made = replace(loop, bind=index, simd=False)
-    applied(f"bind to {index}", reason, loop, [made])
-    return made
+    bound_loop = replace(loop, bind=index, simd=False)
+    applied(f"bind to {index}", reason, loop, [bound_loop])
+    return bound_loop
 
 
 def innermost(loop: For, change: Callable[[For], For]) -> For:

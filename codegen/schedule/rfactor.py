@@ -70,12 +70,12 @@ def rfactor(loop: For, kinds: Mapping[str, str], parts: Mapping[str, Expr]) -> P
     folds = folding_loop(loop).reductions
     starts = neutral_elements(folds, kinds)
     reason = expect_only_folded(LoopView(loop), starts)
-    has_variables = all(isinstance(each, Name) for each in parts.values())
-    made = renamed(loop if has_variables else replace(loop, reductions=()), parts)
-    assert isinstance(made, For)
+    has_variables = all(isinstance(part, Name) for part in parts.values())
+    partial = renamed(loop if has_variables else replace(loop, reductions=()), parts)
+    assert isinstance(partial, For)
     granted(*(AnyOrder(op, kinds[name], starts[name]) for op, name in folds))
-    applied("rfactor", reason, loop, [made])
-    return PartialFold(folds, starts, made)
+    applied("rfactor", reason, loop, [partial])
+    return PartialFold(folds, starts, partial)
 
 
 def neutral_elements(

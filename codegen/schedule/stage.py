@@ -46,16 +46,16 @@ def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
     """
     flat = loop.with_body(opened(loop.body))
     view = LoopView(flat)
-    made: list[For] = []
+    loops: list[For] = []
     for here, there in elements.items():
         guards = _guards(view, there)
         reason = expect_computable(flat, {here: there}, guards)
-        again = [If(_outside(view, each.condition), ()) for each in guards]
+        again = [If(_outside(view, guard.condition), ()) for guard in guards]
         copy = Assign(here, replace(there, index=_outside(view, there.index)))
         body = closed([*again, copy])
-        made.append(replace(loop, body=body, reductions=(), parallel=False))
-        applied("stage the loads", reason, loop, made[-1:])
-    return made
+        loops.append(replace(loop, body=body, reductions=(), parallel=False))
+        applied("stage the loads", reason, loop, loops[-1:])
+    return loops
 
 
 def loading_tile(loop: For, here: Load, there: Load) -> tuple[For, For]:
@@ -107,26 +107,26 @@ def storing(loop: For, elements: Mapping[Load, Load]) -> For:
     late = [s for s in loop.body if isinstance(s, Assign) and s.target in elements.values()]
     if len(late) < len(elements):
         raise IllegalError("an element is not stored in each iteration")
-    others = [s for s in loop.body if all(s is not each for each in late)]
+    others = [s for s in loop.body if all(s is not statement for statement in late)]
     reason = expect_distributable(view, others)
     copies = [
         Assign(replace(there, index=_outside(view, there.index)), here)
         for here, there in elements.items()
     ]
-    made = replace(loop, body=tuple(copies), simd=False, reductions=(), parallel=False)
-    applied("stage the stores", reason, loop, [made])
-    return made
+    store_loop = replace(loop, body=tuple(copies), simd=False, reductions=(), parallel=False)
+    applied("stage the stores", reason, loop, [store_loop])
+    return store_loop
 
 
 def _guards(loop: LoopView, load: Load) -> list[If]:
     """The guards of the first statement that loads an element."""
-    found: list[If] = []
+    guards: list[If] = []
     for s in loop.body:
         if any(load in certain_loads(tree) for tree in values(s)):
             break
         if is_guard(s):
-            found.append(s)
-    return found
+            guards.append(s)
+    return guards
 
 
 def _outside(loop: LoopView, tree: Expr) -> Expr:

@@ -62,7 +62,7 @@ def strip_mine(
     place = indexed(counter(loop.name, whole) * size + counter(within, size))
     statements = tuple(renamed(s, {loop.name: place}) for s in loop.body)
     strip = replace(loop, name=within, stop=size, body=statements)
-    made: tuple[Statement, ...] = (strip,)
+    strip_loops: tuple[Statement, ...] = (strip,)
     rest: tuple[For, ...] = ()
     if left:
         last, first = body.name("i"), whole * size
@@ -83,5 +83,5 @@ def strip_mine(
     others = (Part((s,), {loop.name: Name(s.name)}, {s.name: number}) for s in rest)
     strips = Part((replace(loop, stop=whole), strip), at, inverse)
     granted(SameIterations((loop,), (strips, *others)))
-    applied(f"strip_mine by {size}", "iterations stay in order", loop, [around(made)])
+    applied(f"strip_mine by {size}", "iterations stay in order", loop, [around(strip_loops)])
     return around(inside(strip))

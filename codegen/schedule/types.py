@@ -36,16 +36,16 @@ class KernelTypes:
         cls, arguments: Iterable[Argument], statements: Sequence[Statement]
     ) -> KernelTypes:
         """The types of the names in a kernel that has such arguments and statements."""
-        return cls({each.name: each.kind for each in arguments}, statements)
+        return cls({argument.name: argument.kind for argument in arguments}, statements)
 
     def of(self, name: str) -> Kind:
         """The type of a variable or an argument, of an array that of its elements.
 
         Empty for a name that is not in the kernel, as that of a constant of the file.
         """
-        found = self.arguments.get(name)
+        kind = self.arguments.get(name)
         known = self._declared.get(name)
-        return element_of(found or (known.kind if known else ""))
+        return element_of(kind or (known.kind if known else ""))
 
     def element_type(self, name: str) -> ElementType | None:
         """The element type of a number, or of those in an array; None for other types."""

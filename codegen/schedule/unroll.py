@@ -44,9 +44,9 @@ def unroll(body: Body, loop: For) -> list[Statement]:
     IllegalError
         if the bounds of one of these loops are not known, or if an iteration may be the last one.
     """
-    made = list(_iterations(body, loop))
-    applied("unroll", "iterations stay in order", loop, made)
-    return made
+    statements = list(_iterations(body, loop))
+    applied("unroll", "iterations stay in order", loop, statements)
+    return statements
 
 
 def unroll_inside(body: Body, loop: For) -> list[Statement]:
@@ -57,7 +57,7 @@ def unroll_inside(body: Body, loop: For) -> list[Statement]:
     IllegalError
         as of `unroll`.
     """
-    return [each for s in loop.body for each in (unroll(body, s) if isinstance(s, For) else [s])]
+    return [part for s in loop.body for part in (unroll(body, s) if isinstance(s, For) else [s])]
 
 
 def _iterations(body: Body, loop: For) -> Iterator[Statement]:
@@ -68,8 +68,8 @@ def _iterations(body: Body, loop: For) -> Iterator[Statement]:
     single = ({loop.name: Literal(number)} for number in numbers)
     granted(SameIterations((loop,), tuple(Part((), at) for at in single)))
     for number in numbers:
-        for each in copied(body, loop.body, {loop.name: Literal(number)}):
-            yield from _iterations(body, each) if isinstance(each, For) else (each,)
+        for statement in copied(body, loop.body, {loop.name: Literal(number)}):
+            yield from _iterations(body, statement) if isinstance(statement, For) else (statement,)
 
 
 def unroll_by(
@@ -112,14 +112,14 @@ def unroll_by(
         number = indexed(counter(name, groups) * times + first)
         inside += copy(first, number)
         parts.append(Part((group,), {loop.name: number}, place))
-    made: list[Statement] = [group.with_body(inside)]
+    statements: list[Statement] = [group.with_body(inside)]
     for left in numbers[groups * times :]:
-        made += copy(left, Literal(left))
+        statements += copy(left, Literal(left))
         parts.append(Part((), {loop.name: Literal(left)}))
     # All of a group come before the next one, which parts that are told one by one do not say.
     granted(SameIterations((loop,), tuple(parts), "once"))
-    applied(f"unroll by {times}", "iterations stay in order", loop, made)
-    return made
+    applied(f"unroll by {times}", "iterations stay in order", loop, statements)
+    return statements
 
 
 def copied(
@@ -137,20 +137,20 @@ def copied(
     """
     if holds is None:
         holds = partial(truth, known={**values})
-    for each in _settled(list(_decided(statements, holds))):
-        if isinstance(each, If):
-            sides = (tuple(copied(body, s, {**values}, holds)) for s in (each.then, each.otherwise))
-            yield If(substitute(each.condition, values), *sides)
-        elif isinstance(each, For):
-            inside = copied(body, each.body, {**values}, holds)
-            yield replace(renamed(replace(each, body=()), values), body=tuple(inside))
+    for part in _settled(list(_decided(statements, holds))):
+        if isinstance(part, If):
+            sides = (tuple(copied(body, s, {**values}, holds)) for s in (part.then, part.otherwise))
+            yield If(substitute(part.condition, values), *sides)
+        elif isinstance(part, For):
+            inside = copied(body, part.body, {**values}, holds)
+            yield replace(renamed(replace(part, body=()), values), body=tuple(inside))
         else:
-            made = renamed(each, values)
-            if isinstance(made, Let | LocalVariable):
-                name = body.name(made.name)
-                values[made.name] = Name(name)
-                made = replace(made, name=name)
-            yield made
+            changed = renamed(part, values)
+            if isinstance(changed, Let | LocalVariable):
+                name = body.name(changed.name)
+                values[changed.name] = Name(name)
+                changed = replace(changed, name=name)
+            yield changed
 
 
 def _decided(
@@ -175,13 +175,13 @@ def _decided(
 def _settled(statements: Sequence[Statement]) -> Iterator[Statement]:
     """Statements whose variables are constants where a decided choice left them one value."""
     assigned = [s.target for s in nested(statements) if isinstance(s, Assign)]
-    given = Counter(target.name for target in assigned if isinstance(target, Name))
+    counts = Counter(target.name for target in assigned if isinstance(target, Name))
     at_once = {base(s.target) for s in statements if isinstance(s, Assign)}
     kinds = {
         s.name: s.kind
         for s in statements
         if isinstance(s, LocalVariable) and s.value is None and s.size is None
-        if given[s.name] == 1 and s.name in at_once
+        if counts[s.name] == 1 and s.name in at_once
     }
     for s in statements:
         if isinstance(s, Assign) and isinstance(s.target, Name) and base(s.target) in kinds:

@@ -58,7 +58,7 @@ def unroll_and_jam(body: Body, loop: For, times: int) -> list[Statement]:
     if view.bounds is None or (view.bounds.start, view.bounds.step) != (0, 1):
         raise IllegalError(f"the loop over {loop.name} does not count from 0 to a known number")
     reason = expect_jammable(view, times)
-    made: list[Statement] = []
+    loops: list[Statement] = []
     left = len(view.bounds) % times
     whole = len(view.bounds) - left
     parts = [Part((), {loop.name: Literal(n)}) for n in range(whole, whole + left)]
@@ -67,13 +67,13 @@ def unroll_and_jam(body: Body, loop: For, times: int) -> list[Statement]:
         numbers = [lane + k if k else lane for k in range(times)]
         statements = tuple(_jammed(body, loop, numbers))
         jammed = replace(loop, stop=whole, step=times, body=statements)
-        made.append(jammed)
+        loops.append(jammed)
         first = {loop.name: lane - lane % times}
         parts += (Part((jammed,), {loop.name: number}, first) for number in numbers)
-    made += _jammed(body, loop, range(whole, whole + left))
+    loops += _jammed(body, loop, range(whole, whole + left))
     granted(SameIterations((loop,), tuple(parts), "once"))
-    applied(f"unroll_and_jam by {times}", reason, loop, made)
-    return made
+    applied(f"unroll_and_jam by {times}", reason, loop, loops)
+    return loops
 
 
 def _jammed(body: Body, loop: For, numbers: Sequence[Expr | int]) -> Iterator[Statement]:

@@ -43,10 +43,10 @@ def unswitch(body: Body, loop: For, condition: Expr) -> If:
         if an iteration may change the condition.
     """
     then, otherwise = decided_loops(loop, condition)
-    made = If(condition, (then,), tuple(copied(body, (otherwise,), {})))
+    choice = If(condition, (then,), tuple(copied(body, (otherwise,), {})))
     granted(SameValue(LoopView(loop), condition))
-    applied("unswitch", "no iteration changes the condition", loop, [made])
-    return made
+    applied("unswitch", "no iteration changes the condition", loop, [choice])
+    return choice
 
 
 def decided_loops(loop: For, condition: Expr) -> tuple[For, For]:
