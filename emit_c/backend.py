@@ -40,8 +40,8 @@ class CompiledC(ModuleExecutable):
 
         @cache
         def compiled(replicas: int) -> emit_c.Executable:
-            made = divided.for_replicas(replicas)
-            return cast("Any", emit_c.compile)(made, donate=True, **options)
+            program = divided.for_replicas(replicas)
+            return cast("Any", emit_c.compile)(program, donate=True, **options)
 
         self._compiled, self._first = compiled, compiled(divided.module.header.replica_count)
         self.native = self._first.native
@@ -60,18 +60,18 @@ class CompiledC(ModuleExecutable):
 
         A lone device may run any module; else there are as many replicas as arguments.
         """
-        given, replicas = self._divided.dealt(per_device)
+        dealt, replicas = self._divided.dealt(per_device)
         executable = self._compiled(replicas)
         if self._transport == "mpi":
             from emit_c.executable.processes import processes_of  # noqa: PLC0415
 
             processes = processes_of()
             processes.agree(executable.program)
-            own = executable(*given[processes.rank], communicator=processes)
+            own = executable(*dealt[processes.rank], communicator=processes)
             return processes.gather_values(own)[: len(per_device)]
-        if len(given) == 1:
-            return [executable(*given[0])]
-        return executable(per_device=given)[: len(per_device)]
+        if len(dealt) == 1:
+            return [executable(*dealt[0])]
+        return executable(per_device=dealt)[: len(per_device)]
 
 
 class CCompiler(ModuleCompiler):
@@ -141,8 +141,8 @@ def _together(
     from optimizer.partitioning.divided import DividedModule  # noqa: PLC0415
 
     divided = DividedModule(module)
-    given, replicas = divided.dealt(per_device)
-    return _optimized(divided.for_replicas(replicas)), given
+    dealt, replicas = divided.dealt(per_device)
+    return _optimized(divided.for_replicas(replicas)), dealt
 
 
 def _profiled_together(
@@ -150,17 +150,17 @@ def _profiled_together(
 ) -> Profile:
     from emit_c.executable.profile import profile  # noqa: PLC0415
 
-    made, given = _together(module, per_device)
-    found = profile(made, per_device=given, schedule=schedule)
-    return replace(found, value=found.value[: len(per_device)])
+    program, dealt = _together(module, per_device)
+    profiled = profile(program, per_device=dealt, schedule=schedule)
+    return replace(profiled, value=profiled.value[: len(per_device)])
 
 
 def _sanitized_together(module: Module, per_device: Sequence[Sequence[Any]]) -> SanitizerReport:
     from emit_c.executable.sanitize import sanitize  # noqa: PLC0415
 
-    made, given = _together(module, per_device)
-    found = sanitize(made, per_device=given)
-    return replace(found, value=found.value and found.value[: len(per_device)])
+    program, dealt = _together(module, per_device)
+    report = sanitize(program, per_device=dealt)
+    return replace(report, value=report.value and report.value[: len(per_device)])
 
 
 def _optimized(module: Module) -> Module:

@@ -98,7 +98,7 @@ class CConstants(shared.Constants):
 
     def loader(self) -> str:
         """The function that takes the large constants."""
-        names = [name for name, each in self.definitions.items() if each.is_loaded]
+        names = [name for name, definition in self.definitions.items() if definition.is_loaded]
         lines = "".join(f"  {name} = constants[{i}];\n" for i, name in enumerate(names))
         unused = "" if names else "  (void)constants;\n"
         return f"void load_constants(const void *const *constants) {{\n{lines}{unused}}}\n"

@@ -49,7 +49,7 @@ def defined(function: Function) -> Definition:
     """The definition of a function."""
     named = mentions(function)
     before, after = above(function), code(function, named)
-    types = tuple(base_of(each.kind) for each in function.parameters)
+    types = tuple(base_of(parameter.kind) for parameter in function.parameters)
     return Definition(
         f"{before}static {after}",
         before + after,

@@ -34,8 +34,8 @@ def fail(error: BaseException) -> int:
 
 def failure(thread: int = 0) -> BaseException:
     """The exception of the function that failed last on a thread, or on this one."""
-    found = _failed.pop(thread or threading.get_ident(), None)
-    return found or RuntimeError("a function that C called failed")
+    error = _failed.pop(thread or threading.get_ident(), None)
+    return error or RuntimeError("a function that C called failed")
 
 
 # The lines before prototypes: how a library that is linked may call its functions.

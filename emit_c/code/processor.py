@@ -132,11 +132,11 @@ def here() -> Processor:
 def _compiled_for(compiler: tuple[str, ...]) -> Processor:
     kind, own = family(compiler), family_named(platform.machine())
     if processor_flags() and kind == own and not is_told_a_processor(compiler):
-        found = from_flags(processor_flags(), kind)
-        found = replace(found, caches=caches_of(described_caches()))
-        if found.whole_tiles and not _may_use_tiles():
-            found = replace(found, whole_tiles=False, whole_pairs=False)
-        return found
+        processor = from_flags(processor_flags(), kind)
+        processor = replace(processor, caches=caches_of(described_caches()))
+        if processor.whole_tiles and not _may_use_tiles():
+            processor = replace(processor, whole_tiles=False, whole_pairs=False)
+        return processor
     known = macros((*compiler, *machine_flags(compiler)))
     return from_flags({flag for flag, macro in _MACROS.items() if macro in known}, kind)
 
@@ -145,7 +145,7 @@ def from_flags(flags: Collection[str], machine: str) -> Processor:
     """A processor by its instructions and family, as Linux calls them."""
     if family_named(machine) == "aarch64":
         return Processor(*_OF_ARM, sums_bytes=False)
-    vectors = next(found for flag, found in _OF_X86.items() if flag in flags or not flag)
+    vectors = next(size for flag, size in _OF_X86.items() if flag in flags or not flag)
     name = "avx512_vnni" if "avx512f" in flags else "avx_vnni"
     return Processor(
         *vectors,
@@ -159,7 +159,7 @@ def from_flags(flags: Collection[str], machine: str) -> Processor:
 def described_caches(folder: Path = _CACHES) -> list[CacheLevel]:
     """The caches for data that Linux describes in a folder."""
     words = ("type", "level", "size", "ways_of_associativity")
-    found: list[CacheLevel] = []
+    levels: list[CacheLevel] = []
     for index in sorted(folder.glob("index*")):
         try:
             kind, level, size, ways = ((index / word).read_text().strip() for word in words)
@@ -168,8 +168,8 @@ def described_caches(folder: Path = _CACHES) -> list[CacheLevel]:
         numbers = level, size.removesuffix("K"), ways
         # A virtual machine may tell of no ways.
         if kind != "Instruction" and all(n.isdigit() and int(n) for n in numbers):
-            found.append(CacheLevel(int(level), int(numbers[1]) << 10, int(ways)))
-    return found
+            levels.append(CacheLevel(int(level), int(numbers[1]) << 10, int(ways)))
+    return levels
 
 
 def caches_of(described: Iterable[CacheLevel]) -> Caches:

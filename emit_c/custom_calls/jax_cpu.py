@@ -34,14 +34,14 @@ def write_sparse_product(body: Body, instr: Instruction, outputs: Sequence[Name]
     """The product of a sparse matrix, in rows one after the other, and a dense one or a vector."""
     values, starts, columns, dense = instr.operands
     rows, width = instr.shape.dims[0], prod(dense.shape.dims[1:])
-    given, of_columns, factors = (body.pointer(o) for o in (values, columns, dense))
+    numbers, of_columns, factors = (body.pointer(o) for o in (values, columns, dense))
     kind, counts = values.shape.element_type.name, columns.shape.element_type.name
     work = 4 * width * (1 + values.shape.size // max(rows, 1))
     with body.loops(["row"], [rows], parallel=True) as (row,):
         ends = (Cast("s64", body.element(starts, (number,))) for number in (row, row + 1))
         body.call(
             f"sparse_row_{kind}",
-            *(address_of(outputs[0], row * width), width, given, *ends),
+            *(address_of(outputs[0], row * width), width, numbers, *ends),
             *(values.shape.size, of_columns, int(counts == "s64")),
             *(factors, dense.shape.dims[0]),
             work=work,

@@ -107,23 +107,23 @@ class LapackCall:
 
     def array(self, name: str, dims: Sequence[int], kind: str | None = None) -> Matrix:
         """A matrix or vector full of zeros."""
-        made = self._memory(name, tuple(dims), kind or self.kind)
-        size = prod(dims) * ELEMENT_TYPES[made.kind].bytes
-        self.body.call("__builtin_memset", made.name, 0, size)
-        return made
+        array = self._memory(name, tuple(dims), kind or self.kind)
+        size = prod(dims) * ELEMENT_TYPES[array.kind].bytes
+        self.body.call("__builtin_memset", array.name, 0, size)
+        return array
 
     def copied(self, operand: Instruction, batch: Index, rank: int) -> Matrix:
         """The matrix or vector of an operand that a batch index chooses."""
         dims = operand.shape.dims
-        made = self._memory(operand.name, dims[len(dims) - rank :], operand.shape.element_type.name)
-        if _in_squares(made):
+        copy = self._memory(operand.name, dims[len(dims) - rank :], operand.shape.element_type.name)
+        if _in_squares(copy):
             first = address_of(self.body.pointer(operand), _first(batch, dims))
-            _transpose(self.body, made.kind, made.name, first, made.dims[::-1])
-            return made
-        with self.body.loops(["i", "j"][:rank], made.dims) as index:
+            _transpose(self.body, copy.kind, copy.name, first, copy.dims[::-1])
+            return copy
+        with self.body.loops(["i", "j"][:rank], copy.dims) as index:
             value = self.body.element(operand, (*batch, *index))
-            self.body.assign(_element(made, index), value)
-        return made
+            self.body.assign(_element(copy, index), value)
+        return copy
 
     def store(self, output: Name, shape: Shape, batch: Index, result: Matrix | Expr) -> None:
         """Write a routine's result to the part of an output that a batch index chooses."""
@@ -154,7 +154,7 @@ class LapackCall:
         arguments : as LAPACKE's, without the order; an expression is a pointer.
         """
         name = f"LAPACKE_{self.letter}{routine}"
-        kinds = ", ".join(["s32", *(spelled(_kind(each)) for each in arguments)])
+        kinds = ", ".join(["s32", *(spelled(_kind(argument)) for argument in arguments)])
         function = self._foreign(name, f"s32 {{}}({kinds})")
         with self._threads(arguments, LARGE_MATRIX):
             # A variable, since values that nobody reads are left out.

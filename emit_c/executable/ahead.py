@@ -156,9 +156,9 @@ class FunctionSignature:
     def parameters(self) -> str:
         """The parameters as C declares them."""
         several = "const *" if self.devices > 1 else ""
-        given = [f"const {a.type} *{several}{a.name}" for a in self.inputs if a]
+        inputs = [f"const {a.type} *{several}{a.name}" for a in self.inputs if a]
         taken = [f"{a.type} *{several}{a.name}" for a in self.outputs if a]
-        return ", ".join([*given, *taken, "void *workspace"])
+        return ", ".join([*inputs, *taken, "void *workspace"])
 
 
 def signature(module: Module, name: str) -> FunctionSignature:
@@ -225,11 +225,11 @@ def files(module: Module, name: str, conditions: Conditions | None = None) -> di
         "functions": linked_functions(program.functions),
         "load_functions": _LOAD_FUNCTIONS.format(head.name) if program.functions else "",
     }
-    made = {
+    contents = {
         path.name.replace("module.", f"{head.name}."): Template(path.read_text()).substitute(texts)
         for path in sorted((FOLDER / "ahead").iterdir())
     }
-    return made | c_files(several=_is_together(head, program.meetings))
+    return contents | c_files(several=_is_together(head, program.meetings))
 
 
 def _is_together(head: FunctionSignature, meetings: Meetings) -> bool:
@@ -254,9 +254,9 @@ def _call(head: FunctionSignature, meetings: Meetings) -> dict[str, str]:
             "several": "",
         }
     numbers = ", ".join(map(str, meetings.plans[head.devices].numbers))
-    each = "[d]" if head.devices > 1 else ""
+    part = "[d]" if head.devices > 1 else ""
     inputs, outputs = (
-        ", ".join(f"{a.name}{each}" if a else "0" for a in arrays) or "0"
+        ", ".join(f"{a.name}{part}" if a else "0" for a in arrays) or "0"
         for arrays in (head.inputs, head.outputs)
     )
     ins, outs = len(head.inputs) or 1, len(head.outputs) or 1
@@ -303,11 +303,11 @@ def _example_arrays(head: FunctionSignature) -> str:
     arrays = [a for a in (*head.inputs, *head.outputs) if a]
     if head.devices > 1:
         return _example_lists(head, arrays)
-    made = "".join(
+    declared = "".join(
         f"  {a.type} *{a.name} = calloc({max(a.size, 1)}, sizeof *{a.name});\n" for a in arrays
     )
     # Types that are stored as bytes stay 0; indices are whole, and small.
-    return made + "".join(
+    return declared + "".join(
         f"  for (int64_t element = 0; element < {a.size}; element++) "
         f"{a.name}[element] = {_example_number(a)};\n"
         for a in head.inputs
@@ -317,18 +317,18 @@ def _example_arrays(head: FunctionSignature) -> str:
 
 def _example_arguments(head: FunctionSignature) -> str:
     """The arguments of the example's call."""
-    given = [
+    passed = [
         f"(const {a.type} *const *){a.name}" if head.devices > 1 else a.name
         for a in head.inputs
         if a
     ]
-    return ", ".join([*given, *(a.name for a in head.outputs if a), "0"])
+    return ", ".join([*passed, *(a.name for a in head.outputs if a), "0"])
 
 
 def _example_lists(head: FunctionSignature, arrays: Sequence[ArrayParameter]) -> str:
     """The arrays of several devices, each of which has other numbers."""
     n = head.devices
-    made = "".join(f"  {a.type} *{a.name}[{n}];\n" for a in arrays)
+    declared = "".join(f"  {a.type} *{a.name}[{n}];\n" for a in arrays)
     allocated = "".join(
         f"    {a.name}[d] = calloc({max(a.size, 1)}, sizeof *{a.name}[d]);\n" for a in arrays
     )
@@ -338,7 +338,7 @@ def _example_lists(head: FunctionSignature, arrays: Sequence[ArrayParameter]) ->
         for a in head.inputs
         if a and a.shape.element_type.name in _C_NAMES
     )
-    return f"{made}  for (int d = 0; d < {n}; d++) {{\n{allocated}{filled}  }}\n"
+    return f"{declared}  for (int d = 0; d < {n}; d++) {{\n{allocated}{filled}  }}\n"
 
 
 def _example_number(array: ArrayParameter) -> str:

@@ -46,8 +46,8 @@ class AssemblyFunction:
         """The function, without the labels to which nothing jumps."""
         labels = (_LABEL.fullmatch(line) for line in self.lines)
         pairs = zip(self.lines, labels, strict=True)
-        kept = [line for line, label in pairs if not label or label[1] in self.words]
-        return "\n".join([f"{self.name}:", *kept, ""])
+        lines = [line for line, label in pairs if not label or label[1] in self.words]
+        return "\n".join([f"{self.name}:", *lines, ""])
 
 
 def assembly(program: Program, kernel: str | None = None) -> str:
@@ -69,19 +69,19 @@ def assembly(program: Program, kernel: str | None = None) -> str:
     """
     parts = program.parts
     kernels = {
-        name: replace(each, text=each.exported) if name in parts.entries else each
-        for name, each in parts.kernels.items()
+        name: replace(part, text=part.exported) if name in parts.entries else part
+        for name, part in parts.kernels.items()
     }
-    found = functions(_compiled(replace(parts, kernels=kernels).whole()), program.source)
-    shown = found if kernel is None else called(found, program.kernels[kernel])
-    return "\n".join(str(found[name]) for name in found if name in shown)
+    assembled = functions(_compiled(replace(parts, kernels=kernels).whole()), program.source)
+    shown = assembled if kernel is None else called(assembled, program.kernels[kernel])
+    return "\n".join(str(assembled[name]) for name in assembled if name in shown)
 
 
 def _compiled(source: str) -> str:
     """Assembly of a C file."""
     command = [*toolchain().command, *MEANING, *OPTIMIZED, *_FLAGS, "-o", "-", "-"]
-    given = f'#line 1 "{_FILE}"\n{source}'
-    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    marked = f'#line 1 "{_FILE}"\n{source}'
+    done = subprocess.run(command, input=marked, capture_output=True, text=True, check=False)
     if done.returncode:
         notes = explain(done.stderr, source)
         raise HloError("HLO182", "the C compiler refuses the emitted code", notes=notes)
@@ -98,9 +98,9 @@ def functions(text: str, source: str) -> Mapping[str, AssemblyFunction]:
     source : the C of which `text` was made.
     """
     lines, defined = source.split("\n"), set(re.findall(r"\b(\w+)\(", source))
-    found: dict[str, AssemblyFunction] = {}
+    functions_found: dict[str, AssemblyFunction] = {}
     current, in_code = AssemblyFunction(""), True
-    file, at, told = "", 0, 0
+    file, at, last = "", 0, 0
     for line in text.splitlines():
         words = line.strip()
         if section := _SECTION.match(words):
@@ -113,27 +113,27 @@ def functions(text: str, source: str) -> Mapping[str, AssemblyFunction]:
             continue
         elif label := _LABEL.match(line):
             if _plain(label[1]) in defined:
-                current, told = found.setdefault(label[1], AssemblyFunction(label[1])), 0
+                current, last = functions_found.setdefault(label[1], AssemblyFunction(label[1])), 0
             else:
                 current.lines.append(label[0])
         elif line[:1].isspace() and words and words[0] not in ".#/;@":
-            if at != told and 0 < at <= len(lines):
+            if at != last and 0 < at <= len(lines):
                 current.lines.append(f"  // {at}: {lines[at - 1].strip()}")
-                told = at
+                last = at
             mnemonic, _, operands = words.expandtabs(1).partition(" ")
             current.lines.append(f"        {mnemonic:<7} {operands}".rstrip())
             current.words.update(_WORD.findall(operands))
-    return found
+    return functions_found
 
 
-def called(found: Mapping[str, AssemblyFunction], function: str) -> set[str]:
+def called(listed: Mapping[str, AssemblyFunction], function: str) -> set[str]:
     """The names in assembly of a function of C, and of those that it calls, or these call."""
-    waiting, seen = [name for name in found if _plain(name) == function], set[str]()
+    waiting, seen = [name for name in listed if _plain(name) == function], set[str]()
     while waiting:
         name = waiting.pop()
         if name not in seen:
             seen.add(name)
-            waiting += found.keys() & found[name].words
+            waiting += listed.keys() & listed[name].words
     return seen
 
 

@@ -86,9 +86,9 @@ class Building:
                 running.prepare()
             else:
                 tiles, units = MissingTiles(None), Units(slots())
-            made = self.written(units)
+            new = self.written(units)
             built = build(
-                made.program, made.views, running, tiles, lambda: verify(made.module, self.sound)
+                new.program, new.views, running, tiles, lambda: verify(new.module, self.sound)
             )
         if key:
             module_cache.store_built(key, self.module, built)
@@ -101,15 +101,15 @@ class Building:
         ----------
         units : hands files to compilers while others are still being written.
         """
-        log, made = Log(), self.module
+        log, module = Log(), self.module
         if self.optimize:
-            made = optimizer.optimize(made, target="cpu", log=log)
-        views, viewed = views_of(made), log.run(ResultViews(), made)
+            module = optimizer.optimize(module, target="cpu", log=log)
+        views, viewed = views_of(module), log.run(ResultViews(), module)
         prepared = trust(prepare(viewed, log=log))
         try:
-            return ModuleInC(made, self._emitted(prepared, units), views)
+            return ModuleInC(module, self._emitted(prepared, units), views)
         except Exception:
-            verify(made)  # its error says more, where there is one
+            verify(module)  # its error says more, where there is one
             raise
 
     def _emitted(self, prepared: Module, units: Units | None = None) -> Program:

@@ -110,7 +110,7 @@ def build(
         waiting: list[Future[bytes]] = []
         try:
             # Python runs one thread at a time, so compilers begin first.
-            made = library(
+            shared_object = library(
                 files,
                 running=running,
                 begun=lambda: waiting.append(meanwhile.submit(meanwhile_done)),
@@ -119,7 +119,7 @@ def build(
             text = (waiting or [meanwhile.submit(meanwhile_done)])[0].result()
         compiled.result()
     return Built(
-        library=made,
+        library=shared_object,
         packed=text,
         arena_bytes=arena_bytes,
         donated=program.donated,

@@ -47,13 +47,13 @@ def caller(
     donated : for numbers of results, the argument that gives up its memory to it.
     views : of results, by their number: the function gives the arrays as they lie in memory.
     """
-    given = tuple(
+    inputs = tuple(
         _leaf(s, s.dims, 0 if k in donated.values() else -1)
         for k, s in enumerate(s for p in entry.parameters for _, s in p.shape.leaves())
     )
     results = result_leaves(entry, donated, views)
     nested_as = nesting(entry.root.shape)
-    written = tuple(k for k, leaf in enumerate(given) if leaf[2] >= 0)
+    written = tuple(k for k, leaf in enumerate(inputs) if leaf[2] >= 0)
     convert = partial(converted, entry, written)
     trampoline = runtime().trampoline
     if trampoline is None:
@@ -62,7 +62,7 @@ def caller(
     arrays = all(p.shape.is_array for p in entry.parameters)
     convert_one = partial(converted_one, entry, written) if arrays else None
     return trampoline.Caller(
-        *(address, arena_bytes, given, results, nested_as, convert, convert_one, failure)
+        *(address, arena_bytes, inputs, results, nested_as, convert, convert_one, failure)
     )
 
 
@@ -141,9 +141,9 @@ def converted_one(
 
 def _in_order(array: NDArray[Any], dtype: Any, *, write: bool) -> NDArray[Any]:
     """The array itself if it lies in row-major order, where its type may; else a copy."""
-    found: Any = np.require(array, requirements=["C", "A", "W"] if write else ["C", "A"])
+    ready: Any = np.require(array, requirements=["C", "A", "W"] if write else ["C", "A"])
     # C has two types of 64-bit integers, so that an equal type may be another object.
-    return found if found.dtype is dtype else found.view(dtype)
+    return ready if ready.dtype is dtype else ready.view(dtype)
 
 
 class CtypesCaller:
@@ -165,14 +165,14 @@ class CtypesCaller:
 
     def __call__(self, *arguments: Any) -> Value:
         """The module's value."""
-        given = self._convert(*arguments)
-        made = [None if d is None else np.empty(dims, d) for d, dims, _ in self._results]
+        inputs = self._convert(*arguments)
+        results = [None if d is None else np.empty(dims, d) for d, dims, _ in self._results]
         arena = self._arenas.pop() if self._arenas else aligned_bytes(self._arena_bytes)
-        status = self._run(pointers(given), pointers(made), arena.ctypes.data)
+        status = self._run(pointers(inputs), pointers(results), arena.ctypes.data)
         self._arenas.append(arena)
         if status:
             raise failure(status)
-        return nested(self._nesting, iter(made))
+        return nested(self._nesting, iter(results))
 
 
 def pointers(arrays: Sequence[NDArray[Any] | None]) -> Any:

@@ -139,9 +139,9 @@ class Compilers:
             self.prepare()
 
     def _compile(self, unit: str) -> None:
-        kept = find_library(self._name(unit))
-        if kept:
-            self._there[unit] = kept
+        library = find_library(self._name(unit))
+        if library:
+            self._there[unit] = library
         elif self._waiting:
             self._waiting.text.write_text(unit)
             self._waiting.begin()
@@ -179,17 +179,17 @@ class Compilers:
         for unit in compiled:
             _finish(self._busy[unit].process, unit)
         objects = [str(self._there.get(unit) or self._busy[unit].made) for unit in units]
-        made = self._path(".so")
+        path = self._path(".so")
         is_plain = linked is None and not any(map(needs_mathematics, units))
         if linked is None:
             without = MATHEMATICS if is_plain else None
             linked = [flag for flag in self._toolchain.linked if flag != without]
-        by_compiler = [*self._command, *SHARED, "-o", str(made), *objects, *linked]
+        by_compiler = [*self._command, *SHARED, "-o", str(path), *objects, *linked]
         commands = [by_compiler]
         if is_plain and self._toolchain.linker:
             # The compiler takes as long to run the linker as the linker takes.
             linker, library = self._toolchain.linker
-            commands.insert(0, [linker, *LINKER_FLAGS, "-o", str(made), *objects, library])
+            commands.insert(0, [linker, *LINKER_FLAGS, "-o", str(path), *objects, library])
         linking = _process(commands[0])
         # A file of its own needs nothing kept but its library.
         for unit in compiled if len(units) > 1 else ():
@@ -201,17 +201,17 @@ class Compilers:
                 raise
             # $CC may compile for another machine, of which it tells its linker.
             _finish(_process(by_compiler), "")
-        return made
+        return path
 
     def _name(self, unit: str) -> str:
         """The name in the cache of the object file that a compiler makes of a source file."""
         key = "\0".join((self._toolchain.key, *self._command, unit))
         return f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
 
-    def _start(self, given: Path, text: Path, handed_down: Sequence[int] = ()) -> _Compiler:
-        made = text.with_suffix(".o")
-        command = [*self._command, "-fPIC", "-c", "-o", str(made), str(given)]
-        self._all.append(_Compiler(_process(command, handed_down), text, made))
+    def _start(self, source: Path, text: Path, handed_down: Sequence[int] = ()) -> _Compiler:
+        target = text.with_suffix(".o")
+        command = [*self._command, "-fPIC", "-c", "-o", str(target), str(source)]
+        self._all.append(_Compiler(_process(command, handed_down), text, target))
         return self._all[-1]
 
     def _path(self, suffix: str) -> Path:
@@ -237,8 +237,8 @@ def _finish(process: subprocess.Popen[str], unit: str) -> None:
 
 def explain(messages: str, source: str) -> list[str]:
     """The compiler's errors, each with its line and the instruction whose kernel it is in."""
-    found: list[str] = []
+    lines: list[str] = []
     for number, message in re.findall(r"^[^:\n]*:(\d+):.*?error: (.*)$", messages, re.MULTILINE):
         where = line_at(source, int(number))
-        found += [f"{message}: {where}", *where.about]
-    return found[:20] or [messages.strip()[:2000]]
+        lines += [f"{message}: {where}", *where.about]
+    return lines[:20] or [messages.strip()[:2000]]

@@ -100,14 +100,14 @@ class DevicesCaller:
         HloError
             HLO116 if the module is for another number of devices.
         """
-        found = self.meetings.plans.get(devices)
-        if found is None:
+        plan = self.meetings.plans.get(devices)
+        if plan is None:
             wanted = self.devices
             message = f"arguments for {counted(devices, 'device')}"
             raise HloError(
                 "HLO116", message, None, [f"{self.name} is for {counted(wanted, 'device')}"]
             )
-        return found
+        return plan
 
     def __call__(self, per_device: Sequence[Sequence[Any]]) -> list[Value]:
         """The module's value on each device, for the arguments of each.
@@ -145,22 +145,22 @@ class DevicesCaller:
         HloError
             HLO110 to HLO112 if the arguments do not fit.
         """
-        given = [self._convert(*arguments) for arguments in per_device]
-        made = [
+        inputs = [self._convert(*arguments) for arguments in per_device]
+        results = [
             [None if dtype is None else np.empty(dims, dtype) for dtype, dims, _ in self._results]
-            for _ in given
+            for _ in inputs
         ]
-        ins, outs = _lists(given), _lists(made)
-        memory = [self._arena() for _ in given]
+        ins, outs = _lists(inputs), _lists(results)
+        memory = [self._arena() for _ in inputs]
         arenas = (ctypes.c_void_p * len(memory))(*(arena.ctypes.data for arena in memory))
         return DevicesCall(
-            made, memory, given, _addresses(ins), _addresses(outs), arenas, (ins, outs)
+            results, memory, inputs, _addresses(ins), _addresses(outs), arenas, (ins, outs)
         )
 
     def results(self, call: DevicesCall) -> list[Value]:
         """The value on each device of a call that has ended, whose memory later calls may use."""
         self._arenas += call.memory
-        return [self._nest(each) for each in call.made]
+        return [self._nest(device) for device in call.made]
 
     def _arena(self) -> NDArray[np.uint8]:
         try:
@@ -186,8 +186,8 @@ def run_devices_address() -> int:
 def _lists(arrays: Sequence[Sequence[NDArray[Any] | None]]) -> list[Any]:
     """A C array of addresses for each device."""
     return [
-        (ctypes.c_void_p * max(len(each), 1))(*(None if a is None else a.ctypes.data for a in each))
-        for each in arrays
+        (ctypes.c_void_p * max(len(a), 1))(*(None if a is None else a.ctypes.data for a in a))
+        for a in arrays
     ]
 
 

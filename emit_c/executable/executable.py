@@ -73,10 +73,10 @@ _LOADED: WeakValueDictionary[Path, LoadedLibrary] = WeakValueDictionary()
 
 
 def _load(built: Built) -> LoadedLibrary:
-    found = _LOADED.get(built.library)
-    if found is None:
-        found = _LOADED.setdefault(built.library, LoadedLibrary(built))
-    return found
+    loaded = _LOADED.get(built.library)
+    if loaded is None:
+        loaded = _LOADED.setdefault(built.library, LoadedLibrary(built))
+    return loaded
 
 
 class Executable:
@@ -104,10 +104,10 @@ class Executable:
         self,
         entry: Computation,
         built: Built,
-        told: Callable[[], str],
+        source: Callable[[], str],
     ) -> None:
         self.library, self._library, self._views = built.library, _load(built), built.views
-        self._built, self._told = built, told
+        self._built, self._told = built, source
         self.memory = call_memory(entry, built.arena_bytes, built.constants)
         run = self._library.functions.call
         address = ctypes.cast(run, ctypes.c_void_p).value or 0
@@ -133,8 +133,8 @@ class Executable:
         if built.meetings.sites:
             # Even a device that is alone asks who it is.
             self._call = self._alone
-        made = [s for k, (_, s) in enumerate(entry.root.shape.leaves()) if k not in built.donated]
-        needed = sum(s.unpacked_bytes for s in made) + built.arena_bytes
+        shapes = [s for k, (_, s) in enumerate(entry.root.shape.leaves()) if k not in built.donated]
+        needed = sum(s.unpacked_bytes for s in shapes) + built.arena_bytes
         if needed > ALWAYS_THERE:
             self._call = partial(self._first_call, entry, needed, self._call)
 
@@ -190,10 +190,10 @@ class Executable:
         """The module as all processes know it that run it together."""
         return self.shared(self._told())
 
-    def shared(self, told: str) -> SharedProgram:
+    def shared(self, source: str) -> SharedProgram:
         """The module as processes know it that are told the same of it."""
         plans = self._together.meetings.plans.values()
-        about = "\n".join([told, *(str(plan.numbers) for plan in plans)])
+        about = "\n".join([source, *(str(plan.numbers) for plan in plans)])
         digest = hashlib.sha256(about.encode()).digest()
         return SharedProgram(int.from_bytes(digest[:8], "little") >> 1, self._together)
 

@@ -56,17 +56,17 @@ def library(
         HLO180 if there is no compiler, HLO182 if it refuses a file.
     """
     name = library_name(units, flags, linked)
-    found = find_library(name)
-    if found:
-        return found
+    path = find_library(name)
+    if path:
+        return path
     try:
         with nullcontext(running) if running else compilers(flags) as at_work:
-            made = at_work.link(units, linked, begun).read_bytes()
+            linked_library = at_work.link(units, linked, begun).read_bytes()
     except (HloError, OSError):
         # Perhaps the disk of the cache is full; a source with errors is refused again.
         with Compilers(toolchain(), flags, own_folder()) as at_work:
-            made = at_work.link(units, linked).read_bytes()
-    return keep_library(name, made)
+            linked_library = at_work.link(units, linked).read_bytes()
+    return keep_library(name, linked_library)
 
 
 def library_name(

@@ -131,7 +131,7 @@ def store_built(key: str, module: Module, built: Built) -> None:
         "arena_bytes": built.arena_bytes,
         "donated": dict(built.donated),
         "functions": built.functions,
-        "tiles": [as_json(each) for each in built.tiles],
+        "tiles": [as_json(tile) for tile in built.tiles],
         "views": {k: (v.sizes, v.axes) for k, v in built.views.items()},
         "meetings": built.meetings.as_json(module),
     }

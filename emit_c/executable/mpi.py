@@ -91,8 +91,8 @@ class Library:
         self._call("MPI_Initialized", ctypes.byref(is_there))
         self._is_ours = not is_there.value
         if self._is_ours:
-            given = ctypes.c_int()
-            self._call("MPI_Init_thread", None, None, family.serialized, ctypes.byref(given))
+            level = ctypes.c_int()
+            self._call("MPI_Init_thread", None, None, family.serialized, ctypes.byref(level))
         atexit.register(self._end)
 
     def _handle(self, constant: int | str) -> int:
@@ -113,8 +113,8 @@ class Library:
 
     def _end(self) -> None:
         """End MPI. That waits for all processes, so it is left out if one has ended before."""
-        told = [ending() for ending in self._endings]
-        if self._is_ours and all(told):
+        answers = [ending() for ending in self._endings]
+        if self._is_ours and all(answers):
             self._call("MPI_Finalize")
 
     @property
@@ -124,10 +124,10 @@ class Library:
 
     def copy(self, communicator: int) -> int:
         """A communicator of the same processes that nobody else uses; errors are returned."""
-        made = ctypes.c_uint64()
-        self._call("MPI_Comm_dup", communicator, ctypes.byref(made))
-        self._call("MPI_Comm_set_errhandler", made.value, self._handle(self.family.errors_return))
-        return made.value
+        copy = ctypes.c_uint64()
+        self._call("MPI_Comm_dup", communicator, ctypes.byref(copy))
+        self._call("MPI_Comm_set_errhandler", copy.value, self._handle(self.family.errors_return))
+        return copy.value
 
     def rank_and_size(self, communicator: int) -> tuple[int, int]:
         """The number of this process, and how many there are."""
@@ -138,12 +138,12 @@ class Library:
 
     def most_tags(self, communicator: int) -> int:
         """The number of tags that messages may have."""
-        found, is_there = ctypes.c_void_p(), ctypes.c_int()
-        where = (ctypes.byref(found), ctypes.byref(is_there))
+        value, is_there = ctypes.c_void_p(), ctypes.c_int()
+        where = (ctypes.byref(value), ctypes.byref(is_there))
         self._call("MPI_Comm_get_attr", communicator, self.family.tag_limit, *where)
-        if not is_there.value or not found.value:
+        if not is_there.value or not value.value:
             return 32767
-        return ctypes.c_int.from_address(found.value).value
+        return ctypes.c_int.from_address(value.value).value
 
     def tell_all(self, communicator: int, record: bytes) -> list[bytes]:
         """The records of all processes, by their ranks."""
@@ -152,8 +152,8 @@ class Library:
         everybody = ctypes.create_string_buffer(RECORD * size)
         byte = self.table.byte
         self._call("MPI_Allgather", own, RECORD, byte, everybody, RECORD, byte, communicator)
-        told = everybody.raw
-        return [told[k : k + RECORD].rstrip(b"\0") for k in range(0, len(told), RECORD)]
+        records = everybody.raw
+        return [records[k : k + RECORD].rstrip(b"\0") for k in range(0, len(records), RECORD)]
 
 
 @cache
@@ -187,8 +187,8 @@ def _candidates() -> Sequence[str]:
     names += [name for name in _NAMES if name not in names]
     folder = Path(sys.prefix) / "lib"
     installed = [str(folder / name) for name in names if (folder / name).exists()]
-    found = find_library("mpi")
-    return [*_loaded(), *installed, *names, *([found] if found else [])]
+    system = find_library("mpi")
+    return [*_loaded(), *installed, *names, *([system] if system else [])]
 
 
 def _loaded() -> list[str]:

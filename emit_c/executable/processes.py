@@ -122,9 +122,9 @@ class Processes:
 
     def __init__(self, communicator: Any = None) -> None:
         # mpi4py loads the library, if it is not loaded yet.
-        given = None if communicator is None else int(communicator.handle)
+        handle = None if communicator is None else int(communicator.handle)
         mpi = library()
-        own = mpi.copy(mpi.world if given is None else given)
+        own = mpi.copy(mpi.world if handle is None else handle)
         self.rank, self.size = mpi.rank_and_size(own)
         hosts, self._sockets = connected(partial(mpi.tell_all, own), self.rank)
         fds = [-1 if s is None else s.fileno() for s in self._sockets]
@@ -168,9 +168,9 @@ class Processes:
         """
         packed = pickle.dumps(own, protocol=5)
         lengths = self.gather(len(packed).to_bytes(8, "little"))
-        sizes = [int.from_bytes(each, "little") for each in lengths]
-        told = self.gather(packed.ljust(max(sizes), b"\0"))
-        return [pickle.loads(each) for each in told]
+        sizes = [int.from_bytes(length, "little") for length in lengths]
+        gathered = self.gather(packed.ljust(max(sizes), b"\0"))
+        return [pickle.loads(record) for record in gathered]
 
     def agree(self, program: SharedProgram) -> None:
         """See once that all processes run the same program, on as many devices as there are.
@@ -183,8 +183,8 @@ class Processes:
         if program.number in self._agreed:
             return
         name, devices = program.together.name, program.together.devices
-        told = self.gather(program.number.to_bytes(8, "little"))
-        if other := next((r for r, each in enumerate(told) if each != told[0]), None):
+        numbers = self.gather(program.number.to_bytes(8, "little"))
+        if other := next((r for r, number in enumerate(numbers) if number != numbers[0]), None):
             message = f"{name}: process 0 and process {other} run different programs"
             raise self._together("HLO126", message, _SAME)
         if devices != self.size:
@@ -214,10 +214,10 @@ class Processes:
         """Tell all processes that this one ends, and wait for their word; whether all gave it."""
         there = [s for s in self._sockets if s is not None]
         word = runtime().threads.hlo_runs(self.wire).to_bytes(8, sys.byteorder, signed=True)
-        for each in there:
+        for other in there:
             with suppress(OSError):
-                each.sendall(word)
-        return all(len(_read(each, len(word))) == len(word) for each in there)
+                other.sendall(word)
+        return all(len(_read(other, len(word))) == len(word) for other in there)
 
     def _together(self, code: str, message: str, note: str) -> BaseException:
         self.failure = HloError(code, message, notes=[note])
@@ -297,46 +297,46 @@ def connected(
     listener = socket.create_server(("", 0), backlog=1024)
     name = socket.gethostname()
     record = f"{name} {listener.getsockname()[1]} {secrets.token_hex(16)}"
-    told = [each.decode().split() for each in tell_all(record.encode())]
-    word = told[0][2].encode()
-    found: list[socket.socket | None] = [None] * len(told)
-    for other, (host, port, _) in enumerate(told[:rank]):
+    records = [record.decode().split() for record in tell_all(record.encode())]
+    word = records[0][2].encode()
+    connections: list[socket.socket | None] = [None] * len(records)
+    for other, (host, port, _) in enumerate(records[:rank]):
         where = "127.0.0.1" if host == name else host
-        made = socket.create_connection((where, int(port)), timeout=60)
-        made.settimeout(None)
-        made.sendall(word + rank.to_bytes(4, "little"))
-        found[other] = made
-    for _ in told[rank + 1 :]:
+        connection = socket.create_connection((where, int(port)), timeout=60)
+        connection.settimeout(None)
+        connection.sendall(word + rank.to_bytes(4, "little"))
+        connections[other] = connection
+    for _ in records[rank + 1 :]:
         while True:
-            made, _where = listener.accept()
-            if _read(made, len(word)) == word:
+            connection, _where = listener.accept()
+            if _read(connection, len(word)) == word:
                 break
-            made.close()
-        found[int.from_bytes(_read(made, 4), "little")] = made
+            connection.close()
+        connections[int.from_bytes(_read(connection, 4), "little")] = connection
     listener.close()
-    for each in found:
-        if each is not None:
-            _notice_silence(each)
-    return [host for host, *_ in told], found
+    for peer in connections:
+        if peer is not None:
+            _notice_silence(peer)
+    return [host for host, *_ in records], connections
 
 
-def _notice_silence(made: socket.socket) -> None:
+def _notice_silence(connection: socket.socket) -> None:
     """Let a connection end soon after the machine at its other end has vanished.
 
     A machine that is there answers, however busy its processes are. TCP_USER_TIMEOUT would also
     end the connection of a process that computes for long and reads nothing meanwhile.
     """
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     seconds = {"TCP_KEEPIDLE": IDLE, "TCP_KEEPINTVL": 1, "TCP_KEEPCNT": QUESTIONS}
     for name, value in seconds.items():
         if hasattr(socket, name):  # not every system has all
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def _read(made: socket.socket, count: int) -> bytes:
+def _read(connection: socket.socket, count: int) -> bytes:
     """So many bytes, or fewer if the connection ends."""
-    found = b""
+    data = b""
     with suppress(OSError):
-        while len(found) < count and (more := made.recv(count - len(found))):
-            found += more
-    return found
+        while len(data) < count and (more := connection.recv(count - len(data))):
+            data += more
+    return data

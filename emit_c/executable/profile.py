@@ -184,17 +184,17 @@ def profile(
     """
     chosen = conditions_for()
     call = partial(_profiled, module, schedule, arguments, per_device)
-    found = call(chosen)
+    profiled = call(chosen)
     if chosen.subnormals == "flush":
-        return found
-    return replace(found, slowed=slowed(found, call(replace(chosen, subnormals="flush"))))
+        return profiled
+    return replace(profiled, slowed=slowed(profiled, call(replace(chosen, subnormals="flush"))))
 
 
-def slowed(kept: Profile, flushed: Profile) -> dict[str, float]:
+def slowed(usual: Profile, flushed: Profile) -> dict[str, float]:
     """The kernels that take longer where subnormal numbers are kept, and how many times as long."""
     least = {row.sites[0].kernel: row.seconds for row in flushed.rows()}
     times = {
-        k: row.seconds / least[k] for row in kept.rows() if least.get(k := row.sites[0].kernel)
+        k: row.seconds / least[k] for row in usual.rows() if least.get(k := row.sites[0].kernel)
     }
     return {kernel: ratio for kernel, ratio in times.items() if ratio >= SLOWED}
 
@@ -235,8 +235,8 @@ def _once(
     seconds = time.perf_counter() - begin
     events = np.empty(MOST_EVENTS, _EVENT)
     there: int = recorder.hlo_take_events(events.ctypes.data, MOST_EVENTS)
-    kept = events[: min(there, MOST_EVENTS)].copy()
-    return Profile(value, seconds, sites, kept, there - len(kept), roofline())
+    recorded = events[: min(there, MOST_EVENTS)].copy()
+    return Profile(value, seconds, sites, recorded, there - len(recorded), roofline())
 
 
 @cache
@@ -275,7 +275,7 @@ def reading(size: int) -> Callable[[], None]:
     lines = -(-size // machine.CACHE_LINE)
     memory, sums = (aligned_bytes(n * machine.CACHE_LINE) for n in (lines, slots()))
     memory.fill(1)  # what was never written is all one page
-    addresses = [ctypes.c_void_p(each.ctypes.data) for each in (memory, sums)]
+    addresses = [ctypes.c_void_p(array.ctypes.data) for array in (memory, sums)]
 
     def run(_kept: Any = (memory, sums)) -> None:
         _loops().roofline_read(addresses[0], ctypes.c_int64(lines), addresses[1])

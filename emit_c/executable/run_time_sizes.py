@@ -39,6 +39,6 @@ class DynamicExecutable(Executable):
         if per_device is None:
             call = partial(super().__call__, communicator=communicator)
             return call_with_sizes(self._entry, self._sizes, call, arguments)
-        calls = [PaddedCall(self._entry, self._sizes, each) for each in per_device]
-        made = super().__call__(per_device=[call.arguments for call in calls])
-        return [call.cut(value) for call, value in zip(calls, made, strict=True)]
+        calls = [PaddedCall(self._entry, self._sizes, arguments) for arguments in per_device]
+        values = super().__call__(per_device=[call.arguments for call in calls])
+        return [call.cut(value) for call, value in zip(calls, values, strict=True)]

@@ -101,7 +101,7 @@ def sanitize(
         HLO110 to HLO112 if the arguments do not fit, HLO180 to HLO182 as `emit_c.compile`, HLO183
         if the run ends without a value and without a finding.
     """
-    given = [converted(module.entry, (), *each) for each in per_device or [arguments]]
+    inputs = [converted(module.entry, (), *arguments) for arguments in per_device or [arguments]]
     if per_device is None:
         # One device, as a module for several may be run by a device alone.
         alone = {"replica_count": 1, "num_partitions": 1}
@@ -110,28 +110,30 @@ def sanitize(
     with tempfile.TemporaryDirectory(prefix="pyhlo-") as name:
         folder = Path(name)
         source = _build(module, head, folder)
-        for device, arrays in enumerate(given):
+        for device, arrays in enumerate(inputs):
             for number, array in enumerate(arrays):
                 if array is not None:
                     (folder / f"in{number}_{device}").write_bytes(array.tobytes())
-        told, status = _run(folder, seconds)
-        found = findings(told, source)
+        output, status = _run(folder, seconds)
+        errors = findings(output, source)
         if status == 0:
-            values = [_value(module, head, folder, device) for device in range(len(given))]
-            return SanitizerReport(values[0] if per_device is None else values, found)
-    if not found:
+            values = [_value(module, head, folder, device) for device in range(len(inputs))]
+            return SanitizerReport(values[0] if per_device is None else values, errors)
+    if not errors:
         message = f"the watched run ended with status {status}"
-        raise HloError("HLO183", message, notes=[told.strip()[-2000:]] if told.strip() else ())
-    return SanitizerReport(None, found)
+        raise HloError("HLO183", message, notes=[output.strip()[-2000:]] if output.strip() else ())
+    return SanitizerReport(None, errors)
 
 
-def findings(told: str, source: str) -> tuple[SanitizerFinding, ...]:
+def findings(output: str, source: str) -> tuple[SanitizerFinding, ...]:
     """The findings of the sanitizers, each line once."""
-    made = [SanitizerFinding(m, line_at(source, int(line))) for line, m in _UNDEFINED.findall(told)]
-    for error in _ADDRESS.finditer(told):
-        frame = _FRAME.search(told, error.end())
-        made.append(SanitizerFinding(error[1], line_at(source, int(frame[1])) if frame else None))
-    return tuple({(f.line and f.line.line, f.message.split(":")[0]): f for f in made}.values())
+    every = [
+        SanitizerFinding(m, line_at(source, int(line))) for line, m in _UNDEFINED.findall(output)
+    ]
+    for error in _ADDRESS.finditer(output):
+        frame = _FRAME.search(output, error.end())
+        every.append(SanitizerFinding(error[1], line_at(source, int(frame[1])) if frame else None))
+    return tuple({(f.line and f.line.line, f.message.split(":")[0]): f for f in every}.values())
 
 
 def _build(module: Module, head: FunctionSignature, folder: Path) -> str:
@@ -203,11 +205,11 @@ def _of(array: ArrayParameter, device: int, head: FunctionSignature) -> str:
 def _lines(kind: str, number: int, array: ArrayParameter, head: FunctionSignature) -> str:
     """The arrays of all devices, read from their files."""
     several = f"[{head.devices}]" if head.devices > 1 else ""
-    made = "".join(
+    declared = "".join(
         f'  {_of(array, d, head)} = get("{kind}{number}_{d}", {_bytes(array)});\n'
         for d in range(head.devices)
     )
-    return f"  {array.type} *{array.name}{several};\n{made}"
+    return f"  {array.type} *{array.name}{several};\n{declared}"
 
 
 def _bytes(array: ArrayParameter) -> int:
@@ -237,5 +239,5 @@ def _value(module: Module, head: FunctionSignature, folder: Path, device: int) -
 
 
 def _read(path: Path, array: ArrayParameter) -> NDArray[Any]:
-    found = np.frombuffer(path.read_bytes(), array.shape.element_type.dtype)
-    return found.reshape(array.shape.dims)
+    numbers = np.frombuffer(path.read_bytes(), array.shape.element_type.dtype)
+    return numbers.reshape(array.shape.dims)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 Value = Any  # an array, None for a token, or a tuple of values
 
 
-def loaded(entry: Computation, built: Built, told: Callable[[], str]) -> Executable:
+def loaded(entry: Computation, built: Built, source: Callable[[], str]) -> Executable:
     """A built module as a function, whose results lie as the layouts of its entry say."""
-    return (StridedExecutable if built.views else Executable)(entry, built, told)
+    return (StridedExecutable if built.views else Executable)(entry, built, source)
 
 
 class StridedExecutable(Executable):
@@ -30,12 +30,12 @@ class StridedExecutable(Executable):
         communicator: Any = None,
     ) -> Value:
         """The value of the module for some arguments, as `Executable` gives it."""
-        made = super().__call__(*arguments, per_device=per_device, communicator=communicator)
-        return self._seen(made) if per_device is None else [self._seen(each) for each in made]
+        values = super().__call__(*arguments, per_device=per_device, communicator=communicator)
+        return self._seen(values) if per_device is None else [self._seen(value) for value in values]
 
-    def _seen(self, made: Value) -> Value:
+    def _seen(self, value: Value) -> Value:
         """A value in the order that its layouts say."""
-        if not isinstance(made, tuple):
-            return self._views[0].of(made)
-        values = enumerate(cast("tuple[Value, ...]", made))
+        if not isinstance(value, tuple):
+            return self._views[0].of(value)
+        values = enumerate(cast("tuple[Value, ...]", value))
         return tuple(self._views[k].of(v) if k in self._views else v for k, v in values)

@@ -71,10 +71,10 @@ class MissingTiles:
             return
         count = min(slots(), -(-len(self._waiting) // FEW))
         files = [*self._files, *(exported(self._waiting[k::count]) for k in range(count))]
-        made = library(files, running=self._running)
+        path = library(files, running=self._running)
         for tile in self._missing:
             try:
-                made.with_name(_name(tile)).hardlink_to(made)
+                path.with_name(_name(tile)).hardlink_to(path)
             except FileExistsError:
                 pass  # there was one tile only, or another process was faster
             except OSError:
@@ -113,5 +113,5 @@ def load_tiles(tiles: Iterable[LibraryFunction]) -> None:
     new = [tile for tile in tiles if tile not in _LOADED]
     compile_tiles(new)
     for tile in new:
-        made = _file(tile) or library([exported([tile])])
-        _LOADED[tile] = ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL)
+        path = _file(tile) or library([exported([tile])])
+        _LOADED[tile] = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

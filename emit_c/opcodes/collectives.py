@@ -57,8 +57,8 @@ def _call(
     function: str,
     kind: str,
     instr: Instruction,
-    given: Sequence[Expr],
-    made: Sequence[Expr],
+    inputs: Sequence[Expr],
+    results: Sequence[Expr],
     sizes: Sequence[int],
     *,
     folds: Sequence[Expr] = (),
@@ -69,9 +69,9 @@ def _call(
         body.variable(_READ, "folds", Struct(None, tuple(folds)), len(folds)) if folds else NOTHING
     )
     arguments = (
-        Literal(_KINDS[kind]), _site(body, instr), Literal(len(given)),
-        body.variable(_READ, "given", Struct(None, tuple(given)), len(given)),
-        body.variable(_ANY, "made", Struct(None, tuple(made)), len(made)),
+        Literal(_KINDS[kind]), _site(body, instr), Literal(len(inputs)),
+        body.variable(_READ, "given", Struct(None, tuple(inputs)), len(inputs)),
+        body.variable(_ANY, "made", Struct(None, tuple(results)), len(results)),
         _table(body, "sizes", sizes), functions, numbers,
     )  # fmt: skip
     _try(body, function, *arguments)
@@ -121,9 +121,9 @@ def write_reduction(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     along = instr.attrs.dimensions[0] if isinstance(instr.attrs, a.ReduceScatter) else 0
     sizes = [n for s in shapes for n in (_blocks(s, along) if scatters else _whole(s))]
     folds = [Name(_fold(body, s.element_type, instr.called[0])) for s in shapes]
-    given = [body.pointer(o) for o in instr.operands]
+    inputs = [body.pointer(o) for o in instr.operands]
     kind = "reduce-scatter" if scatters else "all-reduce"
-    _call(body, _start_or_all(instr), kind, instr, given, outputs, sizes, folds=folds)
+    _call(body, _start_or_all(instr), kind, instr, inputs, outputs, sizes, folds=folds)
 
 
 def _fold(body: Body, kind: ElementType, computation: Computation) -> str:
@@ -138,7 +138,7 @@ def _fold(body: Body, kind: ElementType, computation: Computation) -> str:
             body.add(_named(Pointer(stored, const=const), array, pointer))
         result, *operands = map(Name, arrays)
         with body.loop("i", count) as i:
-            values = [body.loaded_from(kind, item(each, i), each.name) for each in operands]
+            values = [body.loaded_from(kind, item(x, i), x.name) for x in operands]
             (value, *_) = body.apply(computation, *values)
             body.assign(item(result, i), body.stored(kind, value))
     parameters = (
@@ -162,22 +162,22 @@ def _named(kind: Pointer, name: str, value: Expr) -> LocalVariable:
 def write_all_gather(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """all-gather, and its start, whose outputs begin with the operands."""
     along = a.AllGather.of(instr).dimensions[0]
-    given = [body.pointer(o) for o in instr.operands]
+    inputs = [body.pointer(o) for o in instr.operands]
     sizes = [n for o in instr.operands for n in _blocks(o.shape, along)]
-    _call(body, _start_or_all(instr), "all-gather", instr, given, outputs[-len(given) :], sizes)
+    _call(body, _start_or_all(instr), "all-gather", instr, inputs, outputs[-len(inputs) :], sizes)
 
 
 def write_all_to_all(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """all-to-all of pieces of one array, or of several arrays."""
     dimensions = a.AllToAll.of(instr).dimensions
-    given = [body.pointer(o) for o in instr.operands]
+    inputs = [body.pointer(o) for o in instr.operands]
     sizes = [
         n
         for o in instr.operands
         for n in (_blocks(o.shape, dimensions[0]) if dimensions else _whole(o.shape))
     ]
     kind = "all-to-all" if dimensions else "all-to-all of arrays"
-    _call(body, "hlo_collective", kind, instr, given, outputs, sizes)
+    _call(body, "hlo_collective", kind, instr, inputs, outputs, sizes)
 
 
 def write_broadcast(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
@@ -186,11 +186,11 @@ def write_broadcast(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     root: Expr = NOTHING
     if a.CollectiveBroadcast.of(instr).has_dynamic_root:
         root = Cast("s64", body.element(operands.pop(), ()))
-    given = [body.pointer(o) for o in operands]
+    read = [body.pointer(o) for o in operands]
     sizes = [n for o in operands for n in _whole(o.shape)]
     number = body.variable("s64", "root", Struct(None, (root,)), 1)
     _call(
-        body, "hlo_collective", "collective-broadcast", instr, given, outputs, sizes, numbers=number
+        body, "hlo_collective", "collective-broadcast", instr, read, outputs, sizes, numbers=number
     )
 
 
@@ -200,13 +200,13 @@ def write_permute(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
         _write_slices(body, instr, outputs)
         return
     # The outputs of a start: the operands, the results, and contexts without meaning.
-    count, made = len(instr.operands), outputs
+    count, results = len(instr.operands), outputs
     if instr.opcode.endswith("-start") and instr.shape.is_tuple:
-        made, contexts = outputs[count : 2 * count], outputs[2 * count :]
+        results, contexts = outputs[count : 2 * count], outputs[2 * count :]
         _write_contexts(body, contexts)
-    given = [body.pointer(o) for o in instr.operands]
+    inputs = [body.pointer(o) for o in instr.operands]
     sizes = [n for o in instr.operands for n in _whole(o.shape)]
-    _call(body, _start_or_all(instr), "collective-permute", instr, given, made, sizes)
+    _call(body, _start_or_all(instr), "collective-permute", instr, inputs, results, sizes)
 
 
 def _write_contexts(body: Body, outputs: Sequence[Name]) -> None:
@@ -218,14 +218,14 @@ def _write_slices(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
     """The form that sends slices of arrays to their places in others, of which the rest stays."""
     attrs = a.CollectivePermute.of(instr)
     inputs, results, reads, writes = instr.operands
-    given, kept = (_pointers(body, each) for each in (inputs, results))
-    shapes = [[s for _, s in each.shape.leaves()] for each in (inputs, results)]
-    made = outputs
+    sources, held = (_pointers(body, value) for value in (inputs, results))
+    shapes = [[s for _, s in value.shape.leaves()] for value in (inputs, results)]
+    targets = outputs
     if instr.opcode.endswith("-start") and instr.shape.is_tuple:
-        first = len(given)
-        made = outputs[first : first + len(kept)]
-        _write_contexts(body, outputs[first + len(kept) :])
-    for output, pointer, shape in zip(made, kept, shapes[1], strict=True):
+        first = len(sources)
+        targets = outputs[first : first + len(held)]
+        _write_contexts(body, outputs[first + len(held) :])
+    for output, pointer, shape in zip(targets, held, shapes[1], strict=True):
         size = shape.size * shape.element_type.bytes
         body.call("__builtin_memcpy", output, pointer, size)
     starts: list[Expr] = []
@@ -241,30 +241,30 @@ def _write_slices(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
     )
     brought = [n for shape in shapes[0] for n in _whole(shape)]
     _call(
-        body, "hlo_collective", "slices", instr, [*given, places], made,
+        body, "hlo_collective", "slices", instr, [*sources, places], targets,
         [*brought, 1, 8 * len(starts), 8], numbers=_table(body, "boxes", numbers),
     )  # fmt: skip
 
 
 def _pointers(body: Body, instr: Instruction) -> list[Name]:
     """The pointers to the arrays of a value, in order; tokens have none."""
-    found: list[Name] = []
+    pointers: list[Name] = []
     stack = [body.pointers_of(instr)]
     while stack:
         tree = stack.pop()
         if isinstance(tree, tuple):
             stack += reversed(cast("tuple[object, ...]", tree))
         elif isinstance(tree, Name):
-            found.append(tree)
-    return found
+            pointers.append(tree)
+    return pointers
 
 
 def _slices_of(body: Body, arrays: Instruction, starts: Instruction) -> list[list[list[Expr]]]:
     """For each array the starts of its slices, each an index of as many numbers as dimensions."""
     numbers = iter([Cast("s64", item(pointer, 0)) for pointer in _pointers(body, starts)])
     ranks = [shape.rank for _, shape in arrays.shape.leaves()]
-    each = starts.shape.elements if arrays.shape.is_tuple else (starts.shape,)
-    counts = [len(s.elements) if s.elements and s.elements[0].is_tuple else 1 for s in each]
+    parts = starts.shape.elements if arrays.shape.is_tuple else (starts.shape,)
+    counts = [len(s.elements) if s.elements and s.elements[0].is_tuple else 1 for s in parts]
     return [
         [[next(numbers) for _ in range(rank)] for _ in range(count)]
         for rank, count in zip(ranks, counts, strict=True)
@@ -279,7 +279,7 @@ def write_ragged(body: Body, instr: Instruction, outputs: Sequence[Name]) -> Non
         write_ragged_all_to_all(body, instr, outputs)
         return
     rows, result, *vectors = instr.operands
-    given = [body.pointer(o) for o in (rows, *vectors[:3])]
+    inputs = [body.pointer(o) for o in (rows, *vectors[:3])]
     sizes = [n for o in (rows, *vectors[:3]) for n in _whole(o.shape)]
     row = result.shape.size // max(result.shape.dims[0], 1) * result.shape.element_type.bytes
     body.call("__builtin_memcpy", outputs[0], body.pointer(result), row * result.shape.dims[0])
@@ -288,7 +288,7 @@ def write_ragged(body: Body, instr: Instruction, outputs: Sequence[Name]) -> Non
         *(v.shape.element_type.bytes for v in vectors[:3]),
     )  # fmt: skip
     _call(
-        body, "hlo_collective", "ragged-all-to-all", instr, given, outputs, sizes,
+        body, "hlo_collective", "ragged-all-to-all", instr, inputs, outputs, sizes,
         numbers=_table(body, "rows", numbers),
     )  # fmt: skip
 
@@ -313,12 +313,12 @@ def write_send(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """send: the operand again, and a context."""
     _refuse_host(instr)
     operand = instr.operands[0]
-    given = _pointers(body, operand)
+    inputs = _pointers(body, operand)
     sizes = [s.size * s.element_type.bytes for _, s in operand.shape.leaves() if s.is_array]
-    for output, pointer, size in zip(outputs, given, sizes, strict=False):
+    for output, pointer, size in zip(outputs, inputs, sizes, strict=False):
         body.call("__builtin_memcpy", output, pointer, size)
-    _write_contexts(body, outputs[len(given) :])
-    _mail(body, "hlo_send", [_site(body, instr)], _READ, given, sizes)
+    _write_contexts(body, outputs[len(inputs) :])
+    _mail(body, "hlo_send", [_site(body, instr)], _READ, inputs, sizes)
 
 
 def write_receive(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:

@@ -46,7 +46,7 @@ def of_columns(statements: Sequence[Statement], folds: Sequence[Fold]) -> tuple[
     columns = [fold.columns for fold in folds]
     if None in columns:
         return tuple(statements)
-    together = tuple(pair for each in columns for pair in each or ())
+    together = tuple(pair for column in columns for pair in column or ())
     return tuple(replace(s, reductions=together) if isinstance(s, For) else s for s in statements)
 
 
@@ -70,13 +70,13 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
         return None
     types = [x.shape.element_type for x in arrays]
     starts = [body.scalar(i) for i in initials]
-    kept = [1 if d in attrs.dimensions else dims[d] for d in range(first)]
+    outer_dims = [1 if d in attrs.dimensions else dims[d] for d in range(first)]
     reduced = [dims[d] if d in attrs.dimensions else 1 for d in range(first)]
     shape = next(s for _, s in instr.shape.leaves())
     for count, start, width in blocks(columns):
         column = body.name("column")
         names = [*(f"i{d}" for d in range(first)), "block"]
-        with body.loops(names, [*kept, count], parallel=True) as counters:
+        with body.loops(names, [*outer_dims, count], parallel=True) as counters:
             *outer, block = counters
             here = delinear(block * width + counter(column, width) + start, dims[first:])
             fold = Fold(

@@ -45,7 +45,7 @@ Step = tuple["KernelStep | Statement", ...]
 
 def statements_of(step: Step) -> Sequence[Statement]:
     """A step in C."""
-    return [each.call if isinstance(each, KernelStep) else each for each in step]
+    return [part.call if isinstance(part, KernelStep) else part for part in step]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ def site(kernel: str, instr: Instruction, computed: Iterable[Instruction]) -> Ke
         members[instr] = None
         outputs = (instr,)
     inside = _ordered(members)
-    found = [operations(i) for i in inside]
+    counts = [operations(i) for i in inside]
     read, written = traffic(inside, outputs)
     return KernelSite(
         kernel,
         instr,
-        sum(flops for flops, _ in found),
-        sum(hard for _, hard in found),
+        sum(flops for flops, _ in counts),
+        sum(hard for _, hard in counts),
         sum(read.values()) + written,
     )
 

@@ -45,8 +45,8 @@ class Callers:
     @cached_property
     def kernel_steps(self) -> tuple[KernelStep, ...]:
         """The calls of kernels: those in functions, in the order of the text, then the table's."""
-        steps = (step for each in self.functions.values() for step in each.steps)
-        calls = (each for step in steps for each in step if isinstance(each, KernelStep))
+        steps = (step for function in self.functions.values() for step in function.steps)
+        calls = (part for step in steps for part in step if isinstance(part, KernelStep))
         rows = self.table.rows if self.table else ()
         return (*calls, *(row.kernel_step for row in rows))
 
@@ -63,7 +63,7 @@ class Callers:
     @cached_property
     def _written(self) -> tuple[str, Mapping[str, Named | None]]:
         constants = self.constants
-        loaded = [name for name, each in constants.definitions.items() if each.is_loaded]
+        loaded = [name for name, text in constants.definitions.items() if text.is_loaded]
         texts = [constants.loader()]
         mentions: dict[str, Named | None] = dict.fromkeys(
             (*loaded, *self.conditions.mentions, *words(self.clocks))
@@ -74,8 +74,8 @@ class Callers:
         if self.clocks:
             texts.append(self.clocks)
         for function in self.functions.values():
-            made = defined(function.relocated(self.memory))
-            texts.append(made.text)
-            mentions |= made.mentions
+            text = defined(function.relocated(self.memory))
+            texts.append(text.text)
+            mentions |= text.mentions
         texts.append(self.conditions.text(ENTRY))
         return "\n".join(texts), mentions

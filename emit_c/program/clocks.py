@@ -55,7 +55,7 @@ def _clocks(callers: Callers) -> str:
     """The macros."""
     rows = callers.table.rows if callers.table else ()
     direct = callers.kernel_steps[: len(callers.kernel_steps) - len(rows)]
-    calls = {each.call.function: each.call for each in direct}
+    calls = {step.call.function: step.call for step in direct}
     macros = (
         (_TRY if isinstance(call, Try) else _CALL).format(kernel=kernel)
         for kernel, call in calls.items()

@@ -88,8 +88,8 @@ def _patience(loop: Instruction) -> Struct:
     inside = [i for c in loop.called for i in c.instructions]
     known = not any(has_effect(i) or i.opcode in SEQUENTIAL for i in inside)
     costs = [computation_cost(c) for c in loop.called]
-    each = sum(c.flops + c.transcendentals + c.bytes_accessed for c in costs)
-    turns = UNASKED // max(each, 1) if known else 0
+    work = sum(c.flops + c.transcendentals + c.bytes_accessed for c in costs)
+    turns = UNASKED // max(work, 1) if known else 0
     return Struct(None, (Literal(turns), Literal(turns), Literal(0)) if turns else (Literal(0),))
 
 

@@ -77,10 +77,10 @@ class ModuleWriter:
         role : what it is to its caller, such as "the body of %while".
         """
         if computation not in self.written:
-            made = name or self.names.unique(computation.name, "computation")
-            self.written[computation] = made
+            own = name or self.names.unique(computation.name, "computation")
+            self.written[computation] = own
             about = f"computation {computation.name}, {role}"
-            self.functions[made] = replace(self.write(self, computation, made), about=about)
+            self.functions[own] = replace(self.write(self, computation, own), about=about)
         return self.written[computation]
 
     def look(self) -> None:

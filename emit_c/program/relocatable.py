@@ -68,8 +68,8 @@ class RelocatableFunction:
     def with_homes(self, name: str, about: str, homes: Mapping[Home, Home]) -> RelocatableFunction:
         """The same function on other memory, under another name."""
         declared = {
-            pointer: replace(each, home=homes.get(each.home, each.home))
-            for pointer, each in self.declared.items()
+            pointer: replace(declaration, home=homes.get(declaration.home, declaration.home))
+            for pointer, declaration in self.declared.items()
         }
         return RelocatableFunction(name, self.steps, declared, about)
 
@@ -93,10 +93,10 @@ class RelocatableFunction:
         return Function(self.name, parameters, tuple(body), about, remark, gives_status=True)
 
     def _declaration(self, name: str, memory: CMemory) -> LocalVariable:
-        each = self.declared[name]
-        address = _address(memory.slices[each.home])
-        value = pointer_into(address, each.offset, each.kind, const=each.const)
-        return LocalVariable(Pointer(each.kind, each.const), name, value)
+        declaration = self.declared[name]
+        address = _address(memory.slices[declaration.home])
+        value = pointer_into(address, declaration.offset, declaration.kind, const=declaration.const)
+        return LocalVariable(Pointer(declaration.kind, declaration.const), name, value)
 
 
 def _address(slice_: AllocationSlice) -> Expr:

@@ -81,23 +81,23 @@ class ScheduledFunction(FunctionWriter):
         if calls is None:
             return False
         names = dict(zip(calls.pointers, work.pointers, strict=True))
-        for name, each in calls.local.items():
-            names[name] = self.local(each.bytes, name, each.kind)
-            self.locals[names[name]].first += each.first
+        for name, local in calls.local.items():
+            names[name] = self.local(local.bytes, name, local.kind)
+            self.locals[names[name]].first += local.first
         for step in calls.steps:
-            made = tuple(_again(each, instr, names) for each in step)
-            self.step(*made, uses=names_in(statements_of(made)))
+            step_again = tuple(_again(part, instr, names) for part in step)
+            self.step(*step_again, uses=names_in(statements_of(step_again)))
         return True
 
     def _remember(self, work: Work, begin: int) -> None:
         """Keep the steps from one on, which did some work, if they are only calls."""
         steps = self.steps[begin:]
-        if not all(isinstance(each, KernelStep | Call) for step in steps for each in step):
+        if not all(isinstance(part, KernelStep | Call) for step in steps for part in step):
             return
         used = {name for step in steps for name in names_in(statements_of(step))}
         if not used & self.declared.keys() <= {*work.pointers, *self.locals}:
             return
-        local = {n: replace(each, first=each.first - begin) for n, each in self.locals.items()}
+        local = {n: replace(local, first=local.first - begin) for n, local in self.locals.items()}
         self.module.reuse.known[work.key] = KnownCalls(work.pointers, local, tuple(steps))
 
     def write_together(self, inner: Scope, instr: Instruction, target: object) -> bool:
@@ -136,16 +136,16 @@ class ScheduledFunction(FunctionWriter):
 
 
 def _again(
-    each: KernelStep | Call, instr: Instruction, names: Mapping[str, str]
+    part: KernelStep | Call, instr: Instruction, names: Mapping[str, str]
 ) -> KernelStep | Call:
     """A call with other pointers, which computes another instruction."""
-    if isinstance(each, KernelStep):
-        call = replace(each.call, arguments=_renamed(each.call.arguments, names))
-        return replace(each, call=call, instruction=instr)
-    return replace(each, arguments=_renamed(each.arguments, names))
+    if isinstance(part, KernelStep):
+        call = replace(part.call, arguments=_renamed(part.call.arguments, names))
+        return replace(part, call=call, instruction=instr)
+    return replace(part, arguments=_renamed(part.arguments, names))
 
 
 def _renamed(arguments: Sequence[Expr], names: Mapping[str, str]) -> tuple[Expr, ...]:
     """Arguments of a call with other pointers."""
     values = {name: Name(other) for name, other in names.items()}
-    return tuple(substitute(each, values) for each in arguments)
+    return tuple(substitute(argument, values) for argument in arguments)

@@ -34,7 +34,7 @@ def iteration_on_swapped_buffers(
     swaps = function.module.memory.swaps.get(loop, ())
     if not swaps:
         return ()
-    condition, body = (_swapped(function, each, swaps) for each in loop.called)
+    condition, body = (_swapped(function, computation, swaps) for computation in loop.called)
     there = leaves(function.pointers_of(loop), loop.shape)
     moves: list[Statement] = []
     for swap in swaps:

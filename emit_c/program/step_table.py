@@ -134,15 +134,15 @@ class StepTable:
             return None
         if argument.name == OWN.name:
             return 0, self._memory.arena_bytes
-        each = self._declared.get(argument.name)
-        if each is None:
+        declaration = self._declared.get(argument.name)
+        if declaration is None:
             return None
-        slice_ = self._memory.slices[each.home]
-        allocation, offset = slice_.allocation, slice_.offset + each.offset
+        slice_ = self._memory.slices[declaration.home]
+        allocation, offset = slice_.allocation, slice_.offset + declaration.offset
         if allocation.output is not None:
             return -1 - allocation.output, offset
         if allocation.parameter is not None:
-            return 1 + allocation.parameter, each.offset
+            return 1 + allocation.parameter, declaration.offset
         return 0, offset
 
     @property

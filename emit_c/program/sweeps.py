@@ -344,7 +344,7 @@ def _stored(nest: LoopNest) -> dict[Instruction, int]:
     for fold in nest.folds:
         for array in _folded(fold):
             sweeps.setdefault(array, set()).add(nest.sweep[fold])
-    found: dict[Instruction, int] = {}
+    least: dict[Instruction, int] = {}
     for member in reversed(nest.members):
         if nest.index_of.get(member) != nest.order:
             continue
@@ -353,8 +353,8 @@ def _stored(nest: LoopNest) -> dict[Instruction, int]:
             needed = needed | {nest.sweep[member]}
         dear = CPU.is_expensive(member) or member.opcode == "divide"
         if member in nest.outputs or (dear and len(needed) > 1):
-            found[member] = min(needed)
+            least[member] = min(needed)
             needed = {min(needed)}
         for operand in member.operands:
             sweeps.setdefault(operand, set()).update(needed)
-    return dict(reversed(found.items()))
+    return dict(reversed(least.items()))

@@ -82,9 +82,9 @@ class Parts:
     def _one_file(self, library: str, *, whole: bool) -> str:
         # Compilers warn of arrays that nothing reads.
         read = {*self.calls.mentions, *_mentions(self.kernels.values())}
-        chosen = [each for name, each in self.constants.items() if name in read]
-        constants = "".join(f"{each.defined()}\n" for each in chosen)
-        kernels = "\n".join(each.text for each in self.kernels.values())
+        chosen = [constant for name, constant in self.constants.items() if name in read]
+        constants = "".join(f"{constant.defined()}\n" for constant in chosen)
+        kernels = "\n".join(kernel.text for kernel in self.kernels.values())
         code = f"{constants}{self.foreign}{library}{kernels}\n{self.calls.text}"
         used = _used(chosen, library, [*self.kernels.values(), self.calls])
         return f"{self.about()}\n{prelude(used, whole=whole)}\n{code}"
@@ -92,7 +92,7 @@ class Parts:
 
 def _mentions(definitions: Iterable[Definition | Callers]) -> dict[str, Named | None]:
     """The names that some definitions mention, in order."""
-    return dict(chain.from_iterable(each.mentions.items() for each in definitions))
+    return dict(chain.from_iterable(definition.mentions.items() for definition in definitions))
 
 
 def _used(
@@ -101,13 +101,13 @@ def _used(
     definitions: Iterable[Definition | Callers],
 ) -> Iterable[str]:
     """The names in the parts of a file, as they come; functions apart are known by their text."""
-    types = (kind for each in constants for kind in (each.kind, each.stored))
+    types = (kind for constant in constants for kind in (constant.kind, constant.stored))
     return dict.fromkeys([*types, *words(library), *_mentions(definitions)])
 
 
 def are_many(kernels: Mapping[str, Definition]) -> bool:
     """Whether there are kernels enough for a compiler of their own."""
-    return sum(len(each.text) for each in kernels.values()) >= LEAST_TEXT
+    return sum(len(kernel.text) for kernel in kernels.values()) >= LEAST_TEXT
 
 
 class Units:
@@ -198,10 +198,10 @@ def _file(
 ) -> str:
     """A file of some kernels, which other files may call."""
     needed, used = _called(words_of, exported), _reached(words_of, exported)
-    read = [each for name, each in constants.items() if name in used]
-    chosen = {name: each for name, each in kernels.items() if name in needed}
+    read = [row for name, row in constants.items() if name in used]
+    chosen = {name: part for name, part in kernels.items() if name in needed}
     library = declarations(_mentions(chosen.values()))
-    texts = [each.exported if name in exported else each.text for name, each in chosen.items()]
+    texts = [part.exported if name in exported else part.text for name, part in chosen.items()]
     code = "".join(f"{text}\n" for text in (*(c.defined("extern ") for c in read), *texts))
     before = prelude(_used(read, library, chosen.values()), whole=False)
     return f"{before}\n{library}{_HIDDEN}{code}"
@@ -213,15 +213,15 @@ def _rest(parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractS
     there, wanted = set(moved), calls.mentions.keys()
     needed = _called(words_of, [n for n in words_of if n in wanted and n not in there])
     reached = set(wanted).union(*(words_of[n] for n in needed))
-    read = [each for name, each in parts.constants.items() if name in reached]
+    read = [constant for name, constant in parts.constants.items() if name in reached]
     elsewhere = [parts.kernels[n] for n in moved if n in wanted]
-    kernels = [each for name, each in parts.kernels.items() if name in needed]
+    kernels = [kernel for name, kernel in parts.kernels.items() if name in needed]
     library = declarations(_mentions(kernels))
-    declared = (each.declaration for each in elsewhere)
+    declared = (definition.declaration for definition in elsewhere)
     shared = "".join(f"{text}\n" for text in (*(c.defined("") for c in read), *declared))
-    texts = (parts.foreign, library, *(each.text for each in kernels), calls.text)
+    texts = (parts.foreign, library, *(kernel.text for kernel in kernels), calls.text)
     own = "".join(f"{text}\n" for text in texts)
-    types = chain.from_iterable(each.types for each in elsewhere)
+    types = chain.from_iterable(definition.types for definition in elsewhere)
     used = dict.fromkeys([*types, *_used(read, library, [*kernels, calls])])
     return f"{prelude(used, whole=False)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
 

@@ -93,16 +93,16 @@ def _inlined_names() -> dict[str, str]:
 @cache
 def complex_functions() -> frozenset[str]:
     """The functions to complex numbers that are made of long ones of numbers."""
-    found: dict[str, Collection[str]] = {}
+    calls: dict[str, Collection[str]] = {}
     for name in PRELUDE.paragraphs:
-        for each in {name.replace("$T", kind) for kind in ("c64", "c128")}:
-            definition = PRELUDE.definition(each)
+        for function in {name.replace("$T", kind) for kind in ("c64", "c128")}:
+            definition = PRELUDE.definition(function)
             if definition and is_complex_function(definition[1]):
-                found[each] = words(code_of(definition[1]))
+                calls[function] = words(code_of(definition[1]))
     long = set(functions_of_numbers())
-    while more := {name for name in found.keys() - long if not long.isdisjoint(found[name])}:
+    while more := {name for name in calls.keys() - long if not long.isdisjoint(calls[name])}:
         long |= more
-    return frozenset(long & found.keys())
+    return frozenset(long & calls.keys())
 
 
 def _that_calls(name: str) -> str:
@@ -122,13 +122,13 @@ def functions_of_numbers() -> frozenset[str]:
 
 def _to_be_called(name: str) -> str:
     """The definition of a function of numbers under its other name."""
-    found = number_function(PRELUDE.paragraphs[name])
-    assert found, name
+    function = number_function(PRELUDE.paragraphs[name])
+    assert function, name
     return (
         f"// {name}, to be called where the code is to be short rather than fast.\n"
         "__attribute__((always_inline))\n"
-        f"static inline {found.kind} {called_name(name)}({found.parameters}) {{\n"
-        f"  return {name}({', '.join(found.arguments)});\n}}\n"
+        f"static inline {function.kind} {called_name(name)}({function.parameters}) {{\n"
+        f"  return {name}({', '.join(function.arguments)});\n}}\n"
     )
 
 
@@ -146,8 +146,8 @@ def apart(name: str) -> str:
 def _apart(name: str) -> str:
     if _inlined_names().get(name) in complex_functions():
         return ""
-    found = _definition(name) if name.startswith(_APART) else None
-    return found[1] if found and is_static(found[1]) else ""
+    definition = _definition(name) if name.startswith(_APART) else None
+    return definition[1] if definition and is_static(definition[1]) else ""
 
 
 def prelude(names: Iterable[str], *, whole: bool = True) -> str:
@@ -158,29 +158,29 @@ def prelude(names: Iterable[str], *, whole: bool = True) -> str:
     names : of functions and types that code mentions, as they come; others are left alone.
     whole : whether functions are among them that are compiled apart.
     """
-    given = tuple(names)
-    elsewhere = () if whole else tuple(filter(apart, with_called(given)))
-    done = definitions_of(given, _definition, elsewhere)
+    wanted = tuple(names)
+    elsewhere = () if whole else tuple(filter(apart, with_called(wanted)))
+    done = definitions_of(wanted, _definition, elsewhere)
     # The caller declares those that its own code calls.
     called = words("".join(done.values()))
     declared = "".join(f"{declaration(name)};\n" for name in elsewhere if name in called)
     needed = declared + "".join(f"\n{text}" for text in done.values())
-    used = {*given, *words(needed)}
+    used = {*wanted, *words(needed)}
     return TYPEDEFS + typedefs_of_others(used) + typedefs_of_vectors(used) + needed
 
 
 def with_called(names: Iterable[str]) -> tuple[str, ...]:
     """Some names, and those of the functions apart that complex functions among them call."""
-    found = dict.fromkeys(names)
-    waiting = list(found)
+    all_names = dict.fromkeys(names)
+    waiting = list(all_names)
     while waiting:
         name = waiting.pop()
         definition = _definition(name) if name.startswith(_APART) and not apart(name) else None
         nested = words(definition[1]) if definition else ()
-        new = [word for word in nested if word.startswith(_APART) and word not in found]
-        found |= dict.fromkeys(new)
+        new = [word for word in nested if word.startswith(_APART) and word not in all_names]
+        all_names |= dict.fromkeys(new)
         waiting += new
-    return tuple(found)
+    return tuple(all_names)
 
 
 def apart_as(name: str, storage: str) -> str:

@@ -143,9 +143,9 @@ def _trampoline_library() -> Future[Path]:
     flags = ("-O2", *(f"-I{folder}" for folder in headers()))
     versions = f"// Python {sysconfig.get_config_var('SOABI')}, NumPy {np.__version__}\n"
     thread = ThreadPoolExecutor(1)
-    made = thread.submit(library, [versions + text], flags, ())
+    future = thread.submit(library, [versions + text], flags, ())
     thread.shutdown(wait=False)
-    return made
+    return future
 
 
 def _trampoline() -> Any:
