@@ -40,8 +40,8 @@ class CudaModule(ModuleExecutable):
 
     def run(self, per_device: Sequence[Sequence[Any]]) -> list[Any]:
         """The value on each device; all of them run together."""
-        given, replicas = self._divided.dealt(per_device)
-        return self._compiled(replicas)(per_device=given)[: len(per_device)]
+        dealt, replicas = self._divided.dealt(per_device)
+        return self._compiled(replicas)(per_device=dealt)[: len(per_device)]
 
 
 class GpuCompiler(ModuleCompiler):

@@ -51,8 +51,8 @@ class DevicesExecutable(CudaExecutable):
         options: Any = {"libraries": libraries, "graphs": False, "flushes": flushes}
         super().__init__(module.entry, first, devices[0], **options)
         self._others = [
-            CudaExecutable(module.entry, each, device, **options)
-            for each, device in zip(others, devices[1:], strict=True)
+            CudaExecutable(module.entry, other, device, **options)
+            for other, device in zip(others, devices[1:], strict=True)
         ]
         self._transport = transport_of(devices, libraries)
         self._module, self._alone, self._one_run = module, cache(alone), Lock()

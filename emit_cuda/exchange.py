@@ -136,5 +136,5 @@ def _exchange(
         transport.gather(seats, ends, sizes)
     else:
         assert isinstance(transport, Nccl), "kernels combine what is gathered in shared memory"
-        made = [shape for _, shape in instr.shape.leaves()]
-        transport.reduce(seats, ends, made, instr.called[0], scatters=scatters)
+        shapes = [shape for _, shape in instr.shape.leaves()]
+        transport.reduce(seats, ends, shapes, instr.called[0], scatters=scatters)

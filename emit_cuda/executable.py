@@ -169,7 +169,7 @@ class CudaExecutable:
         self.device.write(address, np.ascontiguousarray(array))
         return DeviceArray(self.device, address, array.shape, array.dtype)
 
-    def _donors(self, given: Sequence[Any]) -> dict[int, DeviceArray]:
+    def _donors(self, values: Sequence[Any]) -> dict[int, DeviceArray]:
         """By numbers of results, the arrays of the device that give their memory to them.
 
         Raises
@@ -177,14 +177,14 @@ class CudaExecutable:
         HloError
             HLO112 if such an array is another argument, too.
         """
-        candidates = {k: given[n] for k, n in self.program.donated.items() if n < len(given)}
+        candidates = {k: values[n] for k, n in self.program.donated.items() if n < len(values)}
         donors = {
             k: array
             for k, array in candidates.items()
             if isinstance(array, DeviceArray) and array.device is self.device
         }
         for donor in donors.values():
-            if sum(leaf is donor for leaf in given) > 1:
+            if sum(leaf is donor for leaf in values) > 1:
                 raise HloError("HLO112", "an array that is donated is another argument, too")
         return donors
 
@@ -276,10 +276,10 @@ class CudaExecutable:
         if self._wanted is None or len(arguments) != len(self._wanted):
             return None
         device = self.device
-        for given, (dims, dtype) in zip(arguments, self._wanted, strict=True):
-            if not isinstance(given, DeviceArray) or given.device is not device:
+        for argument, (dims, dtype) in zip(arguments, self._wanted, strict=True):
+            if not isinstance(argument, DeviceArray) or argument.device is not device:
                 return None
-            if given.shape != dims or given.dtype != dtype:
+            if argument.shape != dims or argument.dtype != dtype:
                 return None
         return arguments
 
@@ -338,17 +338,17 @@ class DynamicCudaExecutable(CudaExecutable):
     def call(self, arguments: Sequence[Any]) -> Value:
         """The value on this device."""
 
-        def run(*given: Any) -> Value:
-            return super(DynamicCudaExecutable, self).call(given)
+        def run(*arguments: Any) -> Value:
+            return super(DynamicCudaExecutable, self).call(arguments)
 
         return call_with_sizes(self._whole, self._sizes, run, arguments)
 
 
-def _give_back(device: CudaDevice, graphs: Graphs, kept: dict[tuple[str, int], int]) -> None:
+def _give_back(device: CudaDevice, graphs: Graphs, addresses: dict[tuple[str, int], int]) -> None:
     """Give back all that an executable had of a device, which may be closed."""
     with suppress(HloError):
         graphs.close()
-    for address in kept.values():
+    for address in addresses.values():
         device.free(address)
 
 

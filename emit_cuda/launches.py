@@ -171,7 +171,7 @@ def _lines(row: LaunchEstimate, device: DeviceRates) -> Iterator[str]:
             f"memory a block: {full.blocks} blocks on a multiprocessor, {full.share:.0%} of its "
             f"warps, limited by {' and '.join(full.limits)}; {counted(waves, 'wave')}"
         )
-    barriers = sum(each == GRID_BARRIER for each in nested(row.statements))
+    barriers = sum(statement == GRID_BARRIER for statement in nested(row.statements))
     if barriers:
         yield f"  {counted(barriers, 'barrier')} of the grid, in a loop in each iteration"
     yield from (f"  {access}" for access in row.accesses)

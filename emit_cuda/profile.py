@@ -96,8 +96,8 @@ class CudaProfile:
     def rows(self) -> list[KernelTimes]:
         """The launches by kernel and instruction, the longest first."""
         times: dict[tuple[str, str], list[float]] = {}
-        for each in self.times:
-            times.setdefault((each.kernel, each.about), []).append(each.seconds)
+        for time in self.times:
+            times.setdefault((time.kernel, time.about), []).append(time.seconds)
         rows: list[KernelTimes] = []
         for (kernel, about), seconds in times.items():
             kind, least, moved, bound = self.least.get((kernel, about), ("", 0.0, 0, ""))
@@ -111,13 +111,13 @@ class CudaProfile:
         """The launches in Chrome's trace format, as measured, and as the roofline predicts them."""
         events: list[dict[str, Any]] = []
         begin = [0.0, 0.0]
-        for each in self.times:
-            least = self.least.get((each.kernel, each.about), ("", 0.0, 0, ""))[1]
-            for track, seconds in enumerate((each.seconds, least)):
+        for time in self.times:
+            least = self.least.get((time.kernel, time.about), ("", 0.0, 0, ""))[1]
+            for track, seconds in enumerate((time.seconds, least)):
                 events.append({
-                    "name": each.kernel, "ph": "X", "pid": 1, "tid": track,
+                    "name": time.kernel, "ph": "X", "pid": 1, "tid": track,
                     "ts": begin[track] * 1e6, "dur": seconds * 1e6,
-                    "args": {"instruction": each.about},
+                    "args": {"instruction": time.about},
                 })  # fmt: skip
                 begin[track] += seconds
         names = ("measured", f"simulated: {self.gpu.name}")

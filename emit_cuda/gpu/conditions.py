@@ -129,6 +129,6 @@ def _recorded_by(stream: int) -> tuple[ctypes.c_void_p, Nodes]:
     """The graph that a stream records, and the nodes after which it would record the next one."""
     status, number, graph = ctypes.c_int(), ctypes.c_ulonglong(), ctypes.c_void_p()
     nodes, count = ctypes.POINTER(ctypes.c_void_p)(), ctypes.c_size_t()
-    outputs = (ctypes.byref(each) for each in (status, number, graph, nodes, count))
+    outputs = (ctypes.byref(pointer) for pointer in (status, number, graph, nodes, count))
     call("cuStreamGetCaptureInfo_v2", ctypes.c_void_p(stream), *outputs)
     return graph, (ctypes.c_void_p * count.value)(*nodes[: count.value])

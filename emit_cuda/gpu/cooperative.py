@@ -73,10 +73,10 @@ class CooperativeFunction:
 
 def _blocks_at_once(function: ctypes.c_void_p, threads: int, shared: int) -> int:
     """The blocks of a function that the current GPU holds at once."""
-    device, count, each = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    device, count, per_multiprocessor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
     call("cuCtxGetDevice", ctypes.byref(device))
     call("cuDeviceGetAttribute", ctypes.byref(count), ctypes.c_int(_MULTIPROCESSORS), device)
     block = ctypes.c_int(threads), ctypes.c_size_t(shared)
     occupancy = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
-    call(occupancy, ctypes.byref(each), function, *block)
-    return count.value * each.value
+    call(occupancy, ctypes.byref(per_multiprocessor), function, *block)
+    return count.value * per_multiprocessor.value

@@ -358,9 +358,9 @@ class GpuDevice(CudaDevice):
             with self._recorded(kernels) as stream, conditions.into(stream, graph):
                 yield
 
-    def _set(self, kernel: str, condition: int, *given: int | np.generic) -> None:
+    def _set(self, kernel: str, condition: int, *arguments: int | np.generic) -> None:
         one = (1, 1, 1)
-        self._condition_kernels().launch(kernel, one, one, 0, (np.uint64(condition), *given))
+        self._condition_kernels().launch(kernel, one, one, 0, (np.uint64(condition), *arguments))
 
     def _condition_kernels(self) -> GpuKernels:
         """The kernels that set conditions, which call a function of the driver."""
@@ -388,7 +388,9 @@ class GpuDevice(CudaDevice):
                 function.set_attribute(attribute, call.shared_bytes)
             recording, stream = self._recording.kernels, self.stream(call.stream)
             (self._launched if recording is None else recording).append(label)
-            values = [np.uintp(each) if isinstance(each, int) else each for each in call.arguments]
+            values = [
+                np.uintp(value) if isinstance(value, int) else value for value in call.arguments
+            ]
             where = {"grid": call.grid, "block": call.block, "shared": call.shared_bytes}
             function(*values, **where, stream=stream)
             if self._blocking and not self._recording.streams:

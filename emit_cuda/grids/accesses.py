@@ -126,7 +126,7 @@ class _Warp(Threads):
                 computed = target.index, *others
             case _:
                 pass
-        for load in (load for each in computed for load in _loads(each)):
+        for load in (load for value in computed for load in _loads(value)):
             self._access(load, "load", mask)
         if isinstance(target, Load):
             self._access(target, "store", mask)

@@ -291,13 +291,13 @@ class _Fourier:
                 mine = binary("<", line, count)
                 last = Choose(mine, line, Literal(count - 1))
                 line = body.let("s64", "line", last) if len(steps) > 1 else line
-            each = max(-(-n // r // threads) * r for r in steps)
+            per_thread = max(-(-n // r // threads) * r for r in steps)
             arrays = [
                 self.kernel.shared_array(self.kind.name, f"{part}_parts", pitch * packed)
                 for part in ("real", "imaginary")
                 if len(steps) > 1
             ]
-            held = [body.variable(self.kind.name, name, size=each) for name in ("re", "im")]
+            held = [body.variable(self.kind.name, name, size=per_thread) for name in ("re", "im")]
             step = LineSteps(self.numbers, n, threads, (thread, own * pitch), (arrays, held))
             number = counter(line.name, count)
             done = 1

@@ -40,8 +40,8 @@ def loop_stages(kernel: GridKernel, results: Results) -> Launches:
     with body.block() as statements, body.loops(["i"] * len(dims), dims, parallel=True) as index:
         body.add(*stored_elements(body, results, index))
     if kernel.schedule is not None:
-        made = kernel.schedule(kernel, results[0][0].name, statements)
-        return bound_stages(body, made, {a.name for a in kernel.arguments.values()})
+        scheduled = kernel.schedule(kernel, results[0][0].name, statements)
+        return bound_stages(body, scheduled, {a.name for a in kernel.arguments.values()})
     if not statements or not isinstance(nest := statements[0], For):
         return [alone(statements)] if statements else []
     roots = [instr for instr, _ in results]

@@ -93,7 +93,7 @@ def merged(
     if len(inside) > MOST_STEPS:
         return None
     try:
-        sizes = [size_in(file, each) for each in inside]
+        sizes = [size_in(file, step) for step in inside]
         waiting = max(block for _, block in [(0, 0), *sizes])
         threads = max((count for count, _ in sizes), default=1)
         in_turns = all(count <= (block or MOST_IN_TURNS) for count, block in sizes)
@@ -151,9 +151,9 @@ class _Merging:
         """Let no parameter have the name of a variable, and find where to wait."""
         self.used = dict.fromkeys(s.kernel for s in self.inside if isinstance(s, Launch))
         for kernel in self.used:
-            for each in nested(self.file.written[kernel].statements):
-                if isinstance(each, Let | LocalVariable | For):
-                    self.names.unique(each.name)
+            for statement in nested(self.file.written[kernel].statements):
+                if isinstance(statement, Let | LocalVariable | For):
+                    self.names.unique(statement.name)
 
     def launch(
         self, instr: Instruction, grid: tuple[int, int, int], step: While | Branch, kind: str
@@ -161,7 +161,7 @@ class _Merging:
         """Add the kernel to the file; gives a launch of it."""
         self._place_barriers(step)
         body = tuple(self.step(step))
-        cooperative = any(each == GRID_BARRIER for each in nested(body))
+        cooperative = any(statement == GRID_BARRIER for statement in nested(body))
         if self.shared_bytes > SHARED_BYTES:
             raise NotMergedError
         of = (self.block, 1, 1)
@@ -173,8 +173,8 @@ class _Merging:
         name = self.file.add_merged(parameters, instr.name, about, stage, self.used)
         writes = tuple(not is_const(argument.kind) for argument in parameters)
         at = tuple(self.given)
-        what = instr.name, kind, 0, cooperative
-        return Launch(name, stage.grid, stage.block, at, writes, *what)
+        details = instr.name, kind, 0, cooperative
+        return Launch(name, stage.grid, stage.block, at, writes, *details)
 
     def _place_barriers(self, step: While | Branch) -> None:
         """Find where to wait, with fewest barriers of the grid.
@@ -187,7 +187,7 @@ class _Merging:
             plan = Barriers(self.overlaps, self._own, self._alone)
             plan.after([step], frozenset())
             plans.append((sum(plan.before.values()), most, plan))
-        _, self.most_alone, plan = min(plans, key=lambda each: each[:2])
+        _, self.most_alone, plan = min(plans, key=lambda plan: plan[:2])
         self.barriers = plan.before
 
     def _alone(self, step: Step | None) -> bool:
@@ -201,8 +201,8 @@ class _Merging:
     def _own(self, pointer: str, *steps: Step) -> bool:
         """Whether each element of an array is used by the same thread in two steps."""
         # A launch that fills no block has the same threads in turns of one block and of the grid.
-        large = [each for each in steps if size_in(self.file, each)[0] > self.block]
-        if len({self._alone(each) for each in large}) > 1:
+        large = [step for step in steps if size_in(self.file, step)[0] > self.block]
+        if len({self._alone(step) for step in large}) > 1:
             return False
         one, other = (self._places(pointer, step) for step in steps)
         return bool(one and other and one.each_of_one_thread(other))
@@ -211,21 +211,21 @@ class _Merging:
         """The elements of an array by the numbers of threads that take turns, where they do."""
         if (pointer, step) in self.places:
             return self.places[pointer, step]
-        found = None
+        counted = None
         match step:
             case Copy(_, _, size):
                 words = np.arange(size // word_of(size))
-                found = Places(words, words, word_of(size))
+                counted = Places(words, words, word_of(size))
             case Launch(kernel, grid, block, arguments):
                 written = self.file.written[kernel]
                 pairs = zip(arguments, written.arguments, strict=True)
-                names = {argument.name for each, argument in pairs if str(each) == pointer}
+                names = {argument.name for step, argument in pairs if str(step) == pointer}
                 if not needs_block(self.file, written):
-                    found = places(written, grid, block, names)
+                    counted = places(written, grid, block, names)
             case _:
                 pass
-        self.places[pointer, step] = found
-        return found
+        self.places[pointer, step] = counted
+        return counted
 
     def steps(self, steps: Sequence[Step]) -> Iterator[Statement]:
         """Statements for steps."""
@@ -332,7 +332,7 @@ class _Merging:
             # These functions wait for the whole block; and a part of one has whole warps.
             raise NotMergedError
         barrier = Call("barrier_of_first", (Literal(threads),))
-        (turns,) = replaced([turns], lambda each: [barrier] if each == BARRIER else None)
+        (turns,) = replaced([turns], lambda statement: [barrier] if statement == BARRIER else None)
         yield If(binary("<", Name("threadIdx.x"), threads), (turns,))
         yield from after
 

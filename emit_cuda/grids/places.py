@@ -70,13 +70,13 @@ def places(written: Written, grid: Dim3, block: Dim3, names: Collection[str]) ->
     mentioned = sum(names_in(statements).count(name) for name in names)
     if threads > MOST_LOOKED_AT or len(direct) != mentioned or len(sizes) != 1:
         return None
-    found = _AllThreads(threads, grid, block, kinds)
+    threads_run = _AllThreads(threads, grid, block, kinds)
     try:
-        found.statements(statements, np.ones(threads, bool))
+        threads_run.statements(statements, np.ones(threads, bool))
     except LookupError:
         return None
     nothing = (np.empty(0, np.int64),) * 2
-    elements, by = map(np.concatenate, zip(*(nothing, *found.places), strict=True))
+    elements, by = map(np.concatenate, zip(*(nothing, *threads_run.places), strict=True))
     return Places(elements, by, sizes.pop())
 
 
@@ -116,12 +116,12 @@ class _AllThreads(Threads):
         """Note the elements that a statement uses; a `LookupError` where nobody knows which."""
         for tree in trees(statement):
             for load, name, kind in _loads(tree, self.kinds):
-                each, rest = divmod(size_of(kind or self.kinds[name]), size_of(self.kinds[name]))
+                count, rest = divmod(size_of(kind or self.kinds[name]), size_of(self.kinds[name]))
                 if rest:
                     raise LookupError(name)
                 # One element, or several at once.
-                first, numbers = self._sure(load.index)[mask] * each, self.numbers[mask]
-                self.places += [(first + k, numbers) for k in range(each)]
+                first, numbers = self._sure(load.index)[mask] * count, self.numbers[mask]
+                self.places += [(first + k, numbers) for k in range(count)]
 
     def loop(self, loop: For | Forever, mask: Mask) -> None:
         """Go through all iterations; a `LookupError` if nobody knows how many, or too many."""
@@ -142,7 +142,7 @@ class _AllThreads(Threads):
 
     def _sure(self, expr: Expr | int) -> Lanes:
         """The integer that each thread computes; a `LookupError` where data decide it."""
-        found = self.value(expr)
-        if found is None:
+        value = self.value(expr)
+        if value is None:
             raise LookupError(expr)
-        return found
+        return value

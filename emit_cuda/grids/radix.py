@@ -58,8 +58,8 @@ KINDS = SORT, ZEROS, COUNTS, MOVE
 
 def digits(instr: Instruction) -> int:
     """The number of digits in a sort's keys; 0 where its comparator compares none, or too many."""
-    found = sum(-(-key.bits // BITS) for key in keys(instr.called[0]))
-    return found if found <= MOST_DIGITS else 0
+    number = sum(-(-key.bits // BITS) for key in keys(instr.called[0]))
+    return number if number <= MOST_DIGITS else 0
 
 
 def radix_stages(
@@ -74,8 +74,8 @@ def radix_stages(
     tiles = -(-instr.operands[0].shape.dims[axis] // (EACH * THREADS))
     if tiles > 1:
         return _RowsOfTiles(kernel, instr, axis, outputs, EACH).launches()
-    each = -(-instr.operands[0].shape.dims[axis] // THREADS)
-    return [RadixTile(kernel, instr, axis, outputs, each).launch()]
+    per_thread = -(-instr.operands[0].shape.dims[axis] // THREADS)
+    return [RadixTile(kernel, instr, axis, outputs, per_thread).launch()]
 
 
 class _RowsOfTiles(RadixTile):
@@ -189,7 +189,7 @@ class _RowsOfTiles(RadixTile):
             totals = self.row * THREADS + (THREADS + number * self.totals)
             first = self.counted + number * self.totals * self.tiles
             states = self.row * (self.tiles * THREADS) + first
-            both = [self.state + indexed(each) for each in (states, totals)]
+            both = [self.state + indexed(offset) for offset in (states, totals)]
             body.call("offsets_in_row", *both, tile, count, self.offsets, self.warps)
             with body.loop("e", self.each, unroll=True, kind="u32") as e:
                 position = body.let("u32", "position", e * THREADS + Name("threadIdx.x"))

@@ -77,10 +77,10 @@ class RadixTile:
         instr: Instruction,
         axis: int,
         outputs: Sequence[Name],
-        each: int,
+        per_thread: int,
     ) -> None:
         self.kernel, self.body, self.instr, self.outputs = kernel, kernel.body, instr, outputs
-        self.each, self.size = each, each * THREADS
+        self.each, self.size = per_thread, per_thread * THREADS
         self.lines = AxisLines(instr.operands[0].shape.dims, axis)
         self.n, self.rows, self.row = self.lines.length, self.lines.count, Sum(0)
         self.begin: Expr = Literal(0)
@@ -145,8 +145,8 @@ class RadixTile:
         ----------
         word : gives the word of a key for an element.
         """
-        found = keys(self.instr.called[0])
-        return [p for key in found for p in parts_of(key, partial(word, key))][::-1]
+        sort_keys = keys(self.instr.called[0])
+        return [p for key in sort_keys for p in parts_of(key, partial(word, key))][::-1]
 
     def word_of_operands(self, key: SortKey, j: Sum) -> Expr:
         """The word of a key for an element of the operands, at a position of the row."""

@@ -126,8 +126,8 @@ def _tile(instr: Instruction, n: int, bytes_each: int) -> int:
 
 def _has_word(instr: Instruction) -> bool:
     """Whether a key of an element and its number are one word."""
-    found = keys(instr.called[0])
-    return len(found) == 1 and found[0].bits <= 32
+    sort_keys = keys(instr.called[0])
+    return len(sort_keys) == 1 and sort_keys[0].bits <= 32
 
 
 def _merge(

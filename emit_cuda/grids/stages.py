@@ -166,7 +166,7 @@ def stages(statements: Sequence[Statement], own_bytes: int, arrays: Collection[s
         grid = _grid(statement, values, own_bytes)
         if copy or grid:
             close()
-            launches += [each for each in (copy, grid) if each]
+            launches += [stage for stage in (copy, grid) if stage]
         else:
             waiting.append(statement)
     close()
@@ -177,12 +177,12 @@ def needed(
     values: Sequence[Let | LocalVariable], statements: Sequence[Statement]
 ) -> list[Statement]:
     """The values that statements read, directly or through others."""
-    read, kept = set(names_in(statements)), list[Statement]()
+    read, lets = set(names_in(statements)), list[Statement]()
     for value in reversed(values):
         if value.name in read:
-            kept.append(value)
+            lets.append(value)
             read.update(names_in([value]))
-    return kept[::-1]
+    return lets[::-1]
 
 
 def _copy(statement: Statement, arrays: Collection[str]) -> CopyStage | None:
@@ -232,7 +232,7 @@ def iterations(statement: Statement) -> tuple[int, tuple[Statement, ...]]:
     Of other statements the number is 0.
     """
     loops, body = _nest(statement)
-    bounds = [each for each in map(_bounds, loops) if each]
+    bounds = [bound for bound in map(_bounds, loops) if bound]
     counts = [max(0, -(-(stop - start) // step)) for start, stop, step in bounds]
     total = prod(counts) if loops else 0
     index = delinear(counter("iteration", total), counts) if total > 0 else ()

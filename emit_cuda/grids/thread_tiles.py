@@ -124,13 +124,13 @@ class ThreadTiles(Tiles):
         """A thread's factors of a row of a tile, as registers."""
         body, side, group = self.body, strip.side, self.groups[strip.side]
         count, pitch = self.each[side] // group, strip.layout.elements // self.tile_depth // group
-        made = body.variable(self._vector(group), f"factors_{side}", size=count)
+        factors = body.variable(self._vector(group), f"factors_{side}", size=count)
         array = strip.array
         source = array if group == 1 else Cast(Pointer(self._vector(group), const=True), array)
         begin = own if self.buffer == Literal(0) else self.buffer * (self.tile_depth * pitch) + own
         with body.loops(["g"], [count], unroll=True) as (g,):
-            body.assign(item(made, g), item(source, added(begin, k * pitch + g * SIDE)))
-        return made
+            body.assign(item(factors, g), item(source, added(begin, k * pitch + g * SIDE)))
+        return factors
 
     def sum(self, total: Expr, left: Expr, right: Expr) -> Expr:
         """A sum and one more product."""

@@ -99,10 +99,10 @@ class Threads(ABC):
     def value(self, expr: Expr | int) -> Lanes | None:
         """The integer that each thread computes; None where data decide it."""
         try:
-            found = evaluated(as_expr(expr), self.values, self.functions)
+            value = evaluated(as_expr(expr), self.values, self.functions)
         except LookupError:
             return None
-        return np.broadcast_to(found, self.numbers.shape)
+        return np.broadcast_to(value, self.numbers.shape)
 
 
 def pointed(pointer: Expr) -> tuple[Expr, Kind | None]:

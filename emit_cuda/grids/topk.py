@@ -148,15 +148,15 @@ class _Selection:
             body.assign(item(self.counts, c), 0)
         body.add(BARRIER)
         threshold = body.variable("u64", "threshold", PADDING)
-        found = body.variable("u64", "found", size=block.each)
+        selected = body.variable("u64", "found", size=block.each)
         room = self.words, self.candidates, self.counts, Literal(self.k), Literal(block.width)
         with body.loop("first", stop, start=begin, step=block.threads * block.each) as first:
             with body.loop("e", block.each, unroll=True) as e:
                 j = body.let("s64", "j", first + e * block.threads + Name("threadIdx.x"))
-                body.assign(item(found, e), PADDING)
+                body.assign(item(selected, e), PADDING)
                 with body.when(binary("<", j, stop)):
-                    body.assign(item(found, e), word(j))
-            body.assign(threshold, apply(FUNCTIONS["keep_below"], found, threshold, *room))
+                    body.assign(item(selected, e), word(j))
+            body.assign(threshold, apply(FUNCTIONS["keep_below"], selected, threshold, *room))
         body.call("keep_least", *room)
         return block
 

@@ -88,7 +88,7 @@ def transposed_by_tiles(kernel: GridKernel, nest: For) -> For:
     if sides is None:
         raise IllegalError("nothing is read transposed")
     rows, columns = ([loops[d].name for d in side] for side in sides)
-    others = [each.name for each in loops if each.name not in {*rows, *columns}]
+    others = [loop.name for loop in loops if loop.name not in {*rows, *columns}]
     loop, around = reorder(nest, [*others, *rows, *columns]), list[For]()
     for _ in others:
         around.append(loop)
@@ -122,7 +122,7 @@ class _TransposedTiles:
         self.kernel, self.body = kernel, kernel.body
         self.others, self.rows, self.columns = others, rows, columns
         self.row, self.column, self.lane = rows.name, columns.name, ""
-        self.sizes = [LoopView(each).trips or 0 for each in (rows, columns)]
+        self.sizes = [LoopView(loop).trips or 0 for loop in (rows, columns)]
 
     def shape(self) -> TileShape:
         """A good size of a tile: of long rows, if that leaves blocks for all multiprocessors.
@@ -132,7 +132,7 @@ class _TransposedTiles:
         IllegalError
             if nothing is read transposed, or if no tile fits into shared memory.
         """
-        names = [each.name for each in self.others]
+        names = [other.name for other in self.others]
         reads = dict.fromkeys(self._reads(self.columns.body, names).values())
         if not reads:
             raise IllegalError("what is read transposed depends on more than the block")
@@ -150,7 +150,7 @@ class _TransposedTiles:
 
     def _grid(self, tile: TileShape) -> list[int]:
         """The tiles along the other loops, and along the rows and the columns."""
-        around = [LoopView(each).trips or 0 for each in self.others]
+        around = [LoopView(other).trips or 0 for other in self.others]
         return [*around, *(-(-n // tile.edge) for n in self.sizes)]
 
     def blocks(self) -> For:
@@ -173,19 +173,19 @@ class _TransposedTiles:
 
         def compute(r: Sum, c: Sum) -> None:
             element = c * tile.width + counter(self.lane, tile.width)
-            kept = list(statements)
+            changed = list(statements)
             for number, statement in enumerate(statements):
                 if isinstance(statement, Let) and (read := reads.get(statement)):
                     at = element * tile.pitch(read) + r
-                    kept[number] = replace(statement, value=item(tiles[read], at))
-            self._computes(tile, (down, across), (r, c), kept)
+                    changed[number] = replace(statement, value=item(tiles[read], at))
+            self._computes(tile, (down, across), (r, c), changed)
 
         loops = [self._over_tile(tile, do) for do in (read, compute)]
-        made = For(counted, prod(grid), (*shared, *loops), parallel=True)
+        blocks = For(counted, prod(grid), (*shared, *loops), parallel=True)
         granted(Unproved("a block copies what it reads", "both are the same rows and columns"))
         reason = "a block has copied all that it reads transposed"
-        applied(f"tile by {edge}, staged in shared memory", reason, self.rows, [made])
-        return bind(made.with_body([*shared, *map(_on_threads, loops)]), "blockIdx.x")
+        applied(f"tile by {edge}, staged in shared memory", reason, self.rows, [blocks])
+        return bind(blocks.with_body([*shared, *map(_on_threads, loops)]), "blockIdx.x")
 
     def _over_tile(self, tile: TileShape, do: Callable[[Sum, Sum], None]) -> For:
         """Something for all rows of a tile, and for the columns or their vectors."""
@@ -255,8 +255,8 @@ class _TransposedTiles:
         self, statements: Sequence[Statement], known: Collection[str]
     ) -> dict[Statement, TransposedRead]:
         """The loads of arrays that are read transposed, at indices that a block knows."""
-        found = (
+        reads = (
             (statement, transposed_read(statement, self.row, self.column, self.lane))
             for statement in statements
         )
-        return {s: read for s, read in found if read and set(read.rest.names) <= set(known)}
+        return {s: read for s, read in reads if read and set(read.rest.names) <= set(known)}

@@ -72,8 +72,8 @@ def compiled(file: CudaFile, kernels: Sequence[str], *, checked: bool) -> Path:
     own = [path.read_text() for path in sorted(HERE.rglob("*")) if path.suffix in (".h", ".cpp")]
     made_of = "\0".join((*command, *watched, version_text(compiler), described(), *own))
     name = f"{_digest(made_of, text)}.cuda.so"
-    if kept := find_library(name):
-        return kept
+    if path := find_library(name):
+        return path
     objects = _parts(command, made_of, checked=checked)
     with TemporaryDirectory(dir=libraries_folder(), prefix="build-") as folder:
         source, library = Path(folder) / "kernels.cpp", Path(folder) / "kernels.so"
@@ -121,10 +121,10 @@ def _parts(command: Sequence[str], made_of: str, *, checked: bool) -> bytes:
     units = ("threads.cpp", "checker.cpp" if checked else "unchecked.cpp")
     with TemporaryDirectory(dir=libraries_folder(), prefix="build-") as folder:
         whole = Path(folder) / "parts.o"
-        each = [str(Path(folder) / f"{unit}.o") for unit in units]
-        for unit, target in zip(units, each, strict=True):
+        objects = [str(Path(folder) / f"{unit}.o") for unit in units]
+        for unit, target in zip(units, objects, strict=True):
             _run([*command, "-O2", "-c", str(HERE / unit), "-o", target], None)
-        _run([*command, "-r", "-nostdlib", "-o", str(whole), *each], None)
+        _run([*command, "-r", "-nostdlib", "-o", str(whole), *objects], None)
         keep_library(name, whole.read_bytes())
         return whole.read_bytes()
 

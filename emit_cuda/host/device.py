@@ -155,4 +155,4 @@ def raise_findings(kernel: str, findings: Sequence[Finding]) -> None:
         HLO193, always.
     """
     message = f"kernel {kernel}: {findings[0].fault} in line {findings[0].line}"
-    raise HloError("HLO193", message, notes=[str(each) for each in findings])
+    raise HloError("HLO193", message, notes=[str(finding) for finding in findings])

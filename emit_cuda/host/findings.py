@@ -151,7 +151,7 @@ def _dims(dims: Dim3) -> str:
 
 
 def findings(
-    found: Iterable[CFinding], kernel: str, file: CudaFile, library: Path, names: Sequence[str]
+    records: Iterable[CFinding], kernel: str, file: CudaFile, library: Path, names: Sequence[str]
 ) -> tuple[Finding, ...]:
     """Findings in words; of those of one kind at the same lines, the first.
 
@@ -159,33 +159,33 @@ def findings(
     ----------
     names : of the launch's regions of memory.
     """
-    every = list(found)
-    codes = {spot.code - 1 for each in every for spot in (each.here, each.other) if spot.code}
+    every = list(records)
+    codes = {spot.code - 1 for record in every for spot in (record.here, record.other) if spot.code}
     lines = lines_of(library, sorted(codes), file.name)
     unique: dict[tuple[str, int, int | None], Finding] = {}
-    for each in every:
-        finding = _finding(each, kernel, file, lines, names)
+    for record in every:
+        finding = _finding(record, kernel, file, lines, names)
         lines_of_both = finding.here.line, finding.other and finding.other.line
         unique.setdefault((finding.fault, *lines_of_both), finding)
     return tuple(unique.values())
 
 
 def _finding(
-    each: CFinding, kernel: str, file: CudaFile, lines: dict[int, int], names: Sequence[str]
+    record: CFinding, kernel: str, file: CudaFile, lines: dict[int, int], names: Sequence[str]
 ) -> Finding:
-    fault = _NAMES[each.fault]
-    about_memory = each.bytes > 0
-    here = _spot(each.here, lines, about_memory=about_memory)
-    no_other = each.other.block[0] == _NOBODY
-    other = None if no_other else _spot(each.other, lines, about_memory=about_memory)
+    fault = _NAMES[record.fault]
+    about_memory = record.bytes > 0
+    here = _spot(record.here, lines, about_memory=about_memory)
+    no_other = record.other.block[0] == _NOBODY
+    other = None if no_other else _spot(record.other, lines, about_memory=about_memory)
     return Finding(
         fault,
         kernel,
         file.name,
         here,
         other,
-        _memory(each, names) if about_memory or each.region >= 0 else "",
-        each.text.decode(errors="replace"),
+        _memory(record, names) if about_memory or record.region >= 0 else "",
+        record.text.decode(errors="replace"),
         file.line(here.line),
         file.about(here.line),
     )
@@ -199,13 +199,13 @@ def _spot(spot: CSpot, lines: dict[int, int], *, about_memory: bool) -> Spot:
     return Spot((x, y, z), (a, b, c), line, access)
 
 
-def _memory(each: CFinding, names: Sequence[str]) -> str:
-    size = f"{each.bytes} bytes" if each.bytes != 1 else "a byte"
-    if each.region == _NOWHERE or each.region < _NOWHERE:
-        return f"{size} at address {each.offset & (1 << 64) - 1:#x}"
+def _memory(spot: CFinding, names: Sequence[str]) -> str:
+    size = f"{spot.bytes} bytes" if spot.bytes != 1 else "a byte"
+    if spot.region == _NOWHERE or spot.region < _NOWHERE:
+        return f"{size} at address {spot.offset & (1 << 64) - 1:#x}"
     whose = {_SHARED: "the shared variables", _DYNAMIC: "the extern shared memory"}
-    name = names[each.region] if each.region >= 0 else whose[each.region]
-    before = f"{-each.offset} bytes before" if each.offset < 0 else f"at byte {each.offset} of"
+    name = names[spot.region] if spot.region >= 0 else whose[spot.region]
+    before = f"{-spot.offset} bytes before" if spot.offset < 0 else f"at byte {spot.offset} of"
     return f"{size} {before} {name}"
 
 

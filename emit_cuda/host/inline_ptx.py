@@ -91,8 +91,8 @@ def _call(inside: str) -> str:
         instruction, at = instruction + string[1], string.end()
     fields = [list(_split(field, ",")) for field in _split(inside[at:], ":")]
     # The fourth field tells what else the instruction changes.
-    operands = [_OPERAND.fullmatch(each) for field in fields[:3] for each in field if each.strip()]
-    values = [operand[1] for operand in operands if operand]
+    operands = [_OPERAND.fullmatch(word) for field in fields[:3] for word in field if word.strip()]
+    values = [word[1] for word in operands if word]
     if len(values) < len(operands):
         return ""
     instruction = _BLANKS.sub(lambda blanks: blanks[1] or " ", instruction).strip(" ;")

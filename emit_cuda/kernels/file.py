@@ -137,20 +137,20 @@ class KernelFile(WrittenKernels):
 
     def _add(
         self,
-        given: Sequence[Argument],
+        arguments: Sequence[Argument],
         wanted: str,
         about: str,
         stage: Stage,
         statements: tuple[Statement, ...],
         hlo_names: Mapping[str, str],
     ) -> str:
-        parameters = tuple(Parameter(a.kind, a.name) for a in given)
+        parameters = tuple(Parameter(a.kind, a.name) for a in arguments)
         function = Function("", parameters, statements)
         key = key_of(function), stage.block, stage.shared, stage.aligned, stage.resident
         if key not in self._names:
             name = self._names[key] = self.names.unique(wanted, "kernel")
             self.hlo_names[name], self.about[name] = hlo_names, about
-            self.written[name] = Written(stage, statements, tuple(given))
+            self.written[name] = Written(stage, statements, tuple(arguments))
             listed = ", ".join(declared(p.kind, p.name, "__restrict__") for p in parameters)
             shared = _shared(stage)
             threads = stage.block[0] * stage.block[1] * stage.block[2]

@@ -87,6 +87,6 @@ def writer_of(stage: Stage) -> Callable[..., object]:
 
 def launch_text(stage: Stage) -> str:
     """The C of a launch's threads, under its kind, its grid and its block."""
-    grid, block = (",".join(map(str, each)) for each in (stage.grid, stage.block))
+    grid, block = (",".join(map(str, dims)) for dims in (stage.grid, stage.block))
     shared = "".join(f"  shared {kind} {name}[{size}];\n" for kind, name, size in stage.shared)
     return f"// {stage.kind}: grid ({grid}), block ({block})\n{shared}{text(stage.statements)}"

@@ -72,8 +72,8 @@ def libraries(
 
 def carrying(nccl: Path | None = None) -> Libraries:
     """NCCL alone, which no kernel can take the place of."""
-    found = _loaded(nccl or next(libraries_named("libnccl.so*"), None))
-    return Libraries(nccl=Nccl(found) if found else None)
+    library = _loaded(nccl or next(libraries_named("libnccl.so*"), None))
+    return Libraries(nccl=Nccl(library) if library else None)
 
 
 def _loaded(path: Path | None) -> Any:

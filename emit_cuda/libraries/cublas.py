@@ -146,10 +146,10 @@ class Cublas:
         self._call(function, ctypes.byref(handle), *arguments)
         return handle
 
-    def _set(self, what: str, thing: ctypes.c_void_p, attribute: int, value: Any) -> None:
+    def _set(self, kind: str, thing: ctypes.c_void_p, attribute: int, value: Any) -> None:
         size = ctypes.c_size_t(ctypes.sizeof(value))
         number = ctypes.c_int(attribute)
-        self._call(f"{what}SetAttribute", thing, number, ctypes.byref(value), size)
+        self._call(f"{kind}SetAttribute", thing, number, ctypes.byref(value), size)
 
     def _call(self, function: str, *arguments: Any) -> None:
         status = getattr(self._functions, f"cublasLt{function}")(*arguments)

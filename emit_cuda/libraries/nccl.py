@@ -108,8 +108,8 @@ class Nccl:
         ends = self._ends(seats)
         with self._group():
             for pairs, size in zip(arrays, sizes, strict=True):
-                for (given, target), end in zip(pairs, ends, strict=True):
-                    both = ctypes.c_void_p(given), ctypes.c_void_p(target)
+                for (source, target), end in zip(pairs, ends, strict=True):
+                    both = ctypes.c_void_p(source), ctypes.c_void_p(target)
                     self._call("AllGather", *both, ctypes.c_size_t(size), _BYTES, *end)
 
     def broadcast(self, seats: Sequence[Seat], arrays: Ends, sizes: list[int]) -> None:
@@ -117,15 +117,15 @@ class Nccl:
         ends = self._ends(seats)
         with self._group():
             for pairs, size in zip(arrays, sizes, strict=True):
-                for (given, target), end in zip(pairs, ends, strict=True):
-                    both = ctypes.c_void_p(given), ctypes.c_void_p(target)
+                for (source, target), end in zip(pairs, ends, strict=True):
+                    both = ctypes.c_void_p(source), ctypes.c_void_p(target)
                     self._call("Broadcast", *both, ctypes.c_size_t(size), _BYTES, 0, *end)
 
     def reduce(
         self,
         seats: Sequence[Seat],
         arrays: Ends,
-        made: Sequence[Shape],
+        shapes: Sequence[Shape],
         computation: Computation,
         *,
         scatters: bool,
@@ -135,26 +135,26 @@ class Nccl:
         Parameters
         ----------
         arrays : as of `gather`.
-        made : of each array that each member gets.
+        shapes : of each array that each member gets.
         computation : of two scalars, for which `reduction_of` knows a reduction.
         """
         ends, name = self._ends(seats), "ReduceScatter" if scatters else "AllReduce"
         with self._group():
-            for pairs, shape in zip(arrays, made, strict=True):
+            for pairs, shape in zip(arrays, shapes, strict=True):
                 reduction = reduction_of(computation, shape.element_type)
                 assert reduction is not None, "kernels combine what NCCL does not"
                 numbers = ctypes.c_size_t(shape.size * reduction.parts)
-                for (given, target), end in zip(pairs, ends, strict=True):
-                    both = ctypes.c_void_p(given), ctypes.c_void_p(target)
+                for (source, target), end in zip(pairs, ends, strict=True):
+                    both = ctypes.c_void_p(source), ctypes.c_void_p(target)
                     self._call(name, *both, numbers, reduction.type, reduction.operation, *end)
 
     def _ends(self, seats: Sequence[Seat]) -> list[tuple[ctypes.c_void_p, ctypes.c_void_p]]:
         """For each member its communicator and its stream."""
         group = tuple(seat.gpu for seat in seats)
         if group not in self._communicators:
-            made = (ctypes.c_void_p * len(group))()
-            self._call("CommInitAll", made, len(group), (ctypes.c_int * len(group))(*group))
-            self._communicators[group] = [each or 0 for each in made]
+            handles = (ctypes.c_void_p * len(group))()
+            self._call("CommInitAll", handles, len(group), (ctypes.c_int * len(group))(*group))
+            self._communicators[group] = [communicator or 0 for communicator in handles]
         streams = [ctypes.c_void_p(seat.device.handle(seat.stream)) for seat in seats]
         communicators = map(ctypes.c_void_p, self._communicators[group])
         return list(zip(communicators, streams, strict=True))
@@ -171,5 +171,5 @@ class Nccl:
     def _call(self, function: str, *arguments: Any) -> None:
         status = getattr(self._functions, f"nccl{function}")(*arguments)
         if status:
-            told = (self._functions.ncclGetErrorString(status) or b"").decode()
-            raise HloError("HLO192", f"nccl{function} gives status {status}: {told}")
+            message = (self._functions.ncclGetErrorString(status) or b"").decode()
+            raise HloError("HLO192", f"nccl{function} gives status {status}: {message}")

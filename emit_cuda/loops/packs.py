@@ -58,14 +58,14 @@ def packed(kernel: Kernel, loop: For) -> list[Statement]:
         if nothing that is loaded or stored is known to be one vector.
     """
     assert isinstance(loop.stop, int)
-    made = Pack(kernel, loop.name, loop.stop).loop(loop.body)
-    if made is None:
+    pack = Pack(kernel, loop.name, loop.stop).loop(loop.body)
+    if pack is None:
         raise IllegalError(f"no elements of the loop over {loop.name} are one vector in memory")
     granted(
         Unproved("vectors in memory are the elements of all iterations", "the index map says so")
     )
-    applied(f"pack {loop.stop}", "the index map proves that they are neighbours", loop, made)
-    return made
+    applied(f"pack {loop.stop}", "the index map proves that they are neighbours", loop, pack)
+    return pack
 
 
 class Pack:
@@ -84,12 +84,12 @@ class Pack:
 
     def loop(self, statements: Sequence[Statement]) -> list[Statement] | None:
         """A loop over neighbours in vectors, or several; None where nothing can be one."""
-        kept = live(statements)
-        if any(map(blocks, kept)) and sum(1 for _ in nested(kept)) <= MOST_STATEMENTS:
-            made = jammed(kept, self.iteration, self.width, self._loop_of)
-            if made is not None:
-                return made
-        loop = self.around(kept)
+        body = live(statements)
+        if any(map(blocks, body)) and sum(1 for _ in nested(body)) <= MOST_STATEMENTS:
+            pack = jammed(body, self.iteration, self.width, self._loop_of)
+            if pack is not None:
+                return pack
+        loop = self.around(body)
         return loop if self._packs else None
 
     def _loop_of(self, statements: Sequence[Statement]) -> tuple[list[Statement], bool]:
@@ -102,19 +102,19 @@ class Pack:
 
         Of a single element, the statements themselves.
         """
-        kept = live(statements)
+        body = live(statements)
         if self.width == 1:
-            return list(kept)
-        short = straight(kept) and len(kept) * self.width <= MOST_STATEMENTS
+            return list(body)
+        short = straight(body) and len(body) * self.width <= MOST_STATEMENTS
         if short:
-            kept = tuple(each for s in self._varying(kept) for each in self._changed(s))
-        return [*self.before, For(self.iteration, self.width, kept, unroll=short), *self.after]
+            body = tuple(statement for s in self._varying(body) for statement in self._changed(s))
+        return [*self.before, For(self.iteration, self.width, body, unroll=short), *self.after]
 
     def source(self, statements: Sequence[Statement], value: Expr) -> Load | None:
         """The vector in memory of which a value is one element as it is; None for other values."""
         loads = {s.name: s for s in statements if isinstance(s, Let)}
-        found = loads.get(value.name) if isinstance(value, Name) else None
-        match found:
+        load = loads.get(value.name) if isinstance(value, Name) else None
+        match load:
             case Let(kind, _, Load(Name() as pointer, Index(number))):
                 first = self._aligned(number)
                 if first is not None:
@@ -127,15 +127,15 @@ class Pack:
         """The statements that differ between iterations; loads may need the others before."""
         changed = (base(s.target) for s in nested(statements) if isinstance(s, Assign))
         varying = {self.iteration, *changed}
-        kept: list[Statement] = []
+        needed: list[Statement] = []
         for statement in statements:
             if isinstance(statement, Let) and varying.isdisjoint(names_in([statement])):
                 self.before.append(statement)
                 continue
-            kept.append(statement)
+            needed.append(statement)
             if isinstance(statement, Let | LocalVariable):
                 varying.add(statement.name)
-        return kept
+        return needed
 
     def _changed(self, statement: Statement) -> list[Statement]:
         match statement:

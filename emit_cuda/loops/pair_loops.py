@@ -144,14 +144,14 @@ class PairLoop:
 
     def _wanted_as_pairs(self) -> set[str]:
         """The names that an operation of pairs or an array of pairs takes."""
-        found: set[str] = set()
+        names: set[str] = set()
         rounding = {v: n for n, v in self._lets.items() if n in self.values}
 
         def take(value: Expr, kind: str) -> None:
-            found.update(n for n in [rounding.get(Apply(_of("narrow", kind), (value,)))] if n)
+            names.update(n for n in [rounding.get(Apply(_of("narrow", kind), (value,)))] if n)
             operation = self._operation(value, kind)
-            for each in operation[1] if operation else (value,):
-                found.update(names_of(each) if type_of(each, self.values) == kind else ())
+            for operand in operation[1] if operation else (value,):
+                names.update(names_of(operand) if type_of(operand, self.values) == kind else ())
 
         for statement in reversed(self.loop.body):
             match statement:
@@ -160,11 +160,11 @@ class PairLoop:
                 case Let("f32", name, Apply(_, (value,))) if kind := self.values.get(name):
                     if self._operation(value, kind):
                         take(value, kind)
-                case Let("f32", name, value) if name in found and name in self.values:
-                    found.update(names_of(value))
+                case Let("f32", name, value) if name in names and name in self.values:
+                    names.update(names_of(value))
                 case _:
                     pass
-        return found
+        return names
 
     def _operation(self, value: Expr, kind: str) -> tuple[str, tuple[Expr, ...]] | None:
         """The operation of pairs that gives a rounded value, and its operands."""
@@ -175,7 +175,7 @@ class PairLoop:
                 name = _FUNCTIONS[function]
             case _:
                 return None
-        fit = all(_fits(each, kind, self.values) for each in value.args)
+        fit = all(_fits(arg, kind, self.values) for arg in value.args)
         return (name, value.args) if fit else None
 
     # -------------------------------------------------------------------------------- statements
@@ -253,7 +253,7 @@ class PairLoop:
             return self._pair(value, kind)
         if operation := self._operation(value, kind):
             name, operands = operation
-            pairs = tuple(self._pair(each, kind) for each in operands)
+            pairs = tuple(self._pair(operand, kind) for operand in operands)
             return Apply(_of(f"{name}_pairs", kind), pairs)
         return self._joined(value, kind)
 
@@ -324,8 +324,8 @@ class PairLoop:
         if not isinstance(pair, Name):
             return Apply(_of(f"{_HALVES[half]}_of", kind), (pair,))
         if pair not in self._halves:
-            low, high = (Name(self.names.unique(f"{pair.name}_{each}")) for each in _HALVES)
+            low, high = (Name(self.names.unique(f"{pair.name}_{half}")) for half in _HALVES)
             self._halves[pair] = low, high
-            for each, name in zip(_HALVES, (low, high), strict=True):
-                self.made.append(Let("f32", name.name, Apply(_of(f"{each}_of", kind), (pair,))))
+            for which, name in zip(_HALVES, (low, high), strict=True):
+                self.made.append(Let("f32", name.name, Apply(_of(f"{which}_of", kind), (pair,))))
         return self._halves[pair][half]

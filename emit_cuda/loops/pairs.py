@@ -48,23 +48,23 @@ def in_pairs(statements: Sequence[Statement], names: Names) -> tuple[Statement, 
     ----------
     names : those of the kernel, for more of them.
     """
-    given = tuple(statements)
-    loops = [s for s in nested(given) if isinstance(s, For) and _takes_two(s)]
-    arrays = _arrays_of_pairs(given, loops) if loops else {}
+    own = tuple(statements)
+    loops = [s for s in nested(own) if isinstance(s, For) and _takes_two(s)]
+    arrays = _arrays_of_pairs(own, loops) if loops else {}
     if not arrays:
-        return given
+        return own
     values: dict[str, str] = {}
-    for each in nested(given):
-        if isinstance(each, Let) and each.kind == "f32" and (kind := type_of(each.value, values)):
-            values[each.name] = kind
+    for s in nested(own):
+        if isinstance(s, Let) and s.kind == "f32" and (kind := type_of(s.value, values)):
+            values[s.name] = kind
     chosen = {id(loop) for loop in loops if not arrays.keys().isdisjoint(names_in(loop.body))}
 
-    def change(statement: Statement) -> Sequence[Statement] | None:
-        if isinstance(statement, For) and id(statement) in chosen:
-            return PairLoop(statement, arrays, values, names).statements()
-        return _declared(statement, arrays)
+    def change(s: Statement) -> Sequence[Statement] | None:
+        if isinstance(s, For) and id(s) in chosen:
+            return PairLoop(s, arrays, values, names).statements()
+        return _declared(s, arrays)
 
-    return replaced(given, change)
+    return replaced(own, change)
 
 
 def _takes_two(loop: For) -> bool:
@@ -81,12 +81,12 @@ def _takes_two(loop: For) -> bool:
 def _arrays_of_pairs(statements: Sequence[Statement], loops: Iterable[For]) -> dict[str, str]:
     """The local arrays and vectors that loops take by pairs alone, and their element types."""
     declared = [s for s in nested(statements) if isinstance(s, Let | LocalVariable)]
-    found = {s.name: kind for s in declared if (kind := _element_type(s))}
-    if not found:
-        return found
+    kinds = {s.name: kind for s in declared if (kind := _element_type(s))}
+    if not kinds:
+        return kinds
     left = Counter(names_in(statements))
     left.subtract(_mentions_of_pairs(statements, loops))
-    return {name: kind for name, kind in found.items() if not left[name]}
+    return {name: kind for name, kind in kinds.items() if not left[name]}
 
 
 def _element_type(statement: Let | LocalVariable) -> str:
@@ -108,9 +108,9 @@ def _mentions_of_pairs(statements: Sequence[Statement], loops: Iterable[For]) ->
                     yield array
                 case _:
                     pass
-    for each in nested(statements):
-        if isinstance(each, Assign) and isinstance(each.value, Name):
-            yield each.value.name
+    for statement in nested(statements):
+        if isinstance(statement, Assign) and isinstance(statement.value, Name):
+            yield statement.value.name
 
 
 def _declared(statement: Statement, arrays: Mapping[str, str]) -> Sequence[Statement] | None:

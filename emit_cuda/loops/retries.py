@@ -87,10 +87,10 @@ def _twice(loop: For, name: str) -> list[Statement]:
     step = Name(name)
 
     def quick(tree: Expr) -> Expr:
-        made = rebuilt(tree, quick)
-        if isinstance(made, Op) and is_reciprocal(made):
-            return Apply(FUNCTIONS["quick_reciprocal", F32], (made.args[1], step))
-        return made
+        rebuilt_tree = rebuilt(tree, quick)
+        if isinstance(rebuilt_tree, Op) and is_reciprocal(rebuilt_tree):
+            return Apply(FUNCTIONS["quick_reciprocal", F32], (rebuilt_tree.args[1], step))
+        return rebuilt_tree
 
     is_small = Op("<", (step, Literal(SMALL, "f32")))
     unfit = apply(BUILTINS["expect"], negated(is_small), 0)

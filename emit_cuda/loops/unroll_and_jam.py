@@ -70,11 +70,11 @@ def jammed(
     if not all(varying.isdisjoint(own_names(s)) for s in branches):
         return None
     jam = _Jam(varying, _expanded(plain, varying), iteration, width, in_vectors)
-    made = jam.block(plain)
+    block = jam.block(plain)
     indices = (t for s in nested(plain) for e in trees(s) for t in walk(e) if isinstance(t, Index))
     if any(not jam.expanded.keys().isdisjoint(index.sum.names) for index in indices):
         return None
-    return made if jam.has_vectors else None
+    return block if jam.has_vectors else None
 
 
 def _varying(statements: Sequence[Statement], iteration: str) -> set[str]:
@@ -82,20 +82,20 @@ def _varying(statements: Sequence[Statement], iteration: str) -> set[str]:
     varying, before = {iteration}, 0
     while len(varying) > before:
         before = len(varying)
-        for each in nested(statements):
-            if isinstance(each, _STRAIGHT) and not varying.isdisjoint(own_names(each)):
-                varying.add(base(each.target) if isinstance(each, Assign) else each.name)
+        for s in nested(statements):
+            if isinstance(s, _STRAIGHT) and not varying.isdisjoint(own_names(s)):
+                varying.add(base(s.target) if isinstance(s, Assign) else s.name)
     return varying
 
 
 def _runs(statements: Sequence[Statement]) -> list[list[Statement]]:
     """The straight statements, in runs that no loop or branch divides; inner ones, too."""
     runs: list[list[Statement]] = [[]]
-    for each in statements:
-        if isinstance(each, _STRAIGHT):
-            runs[-1].append(each)
+    for statement in statements:
+        if isinstance(statement, _STRAIGHT):
+            runs[-1].append(statement)
         else:
-            runs += [run for block in blocks(each) for run in _runs(block)]
+            runs += [run for block in blocks(statement) for run in _runs(block)]
             runs.append([])
     return runs
 
@@ -105,11 +105,11 @@ def _expanded(statements: Sequence[Statement], varying: set[str]) -> dict[str, s
     kinds: dict[str, str] = {}
     used_in: dict[str, set[int]] = {}
     for number, run in enumerate(_runs(statements)):
-        for each in run:
-            names = names_in([each])
-            if isinstance(each, Let | LocalVariable):
-                names.append(each.name)
-                kinds[each.name] = str(each.kind)
+        for statement in run:
+            names = names_in([statement])
+            if isinstance(statement, Let | LocalVariable):
+                names.append(statement.name)
+                kinds[statement.name] = str(statement.kind)
             for name in names:
                 used_in.setdefault(name, set()).add(number)
     return {n: k for n, k in kinds.items() if n in varying and len(used_in[n]) > 1}
@@ -138,26 +138,28 @@ class _Jam:
 
     def block(self, statements: Sequence[Statement]) -> list[Statement]:
         """A block for all neighbours."""
-        made: list[Statement] = []
+        result: list[Statement] = []
         run: list[Statement] = []
-        for each in statements:
-            match each:
+        for part in statements:
+            match part:
                 case For():
-                    made += self._finished(run)
-                    made.append(each.with_body(self.block(each.body)))
+                    result += self._finished(run)
+                    result.append(part.with_body(self.block(part.body)))
                 case If():
-                    made += self._finished(run)
-                    made.append(each.with_blocks(self.block(each.then), self.block(each.otherwise)))
+                    result += self._finished(run)
+                    result.append(
+                        part.with_blocks(self.block(part.then), self.block(part.otherwise))
+                    )
                 case _:
-                    run.append(each)
-        return made + self._finished(run)
+                    run.append(part)
+        return result + self._finished(run)
 
     def _finished(self, run: list[Statement]) -> list[Statement]:
         """A run for all neighbours, which ends here; statements alike for all come first."""
         first: list[Statement] = []
         inside: list[Statement] = []
-        for each in run:
-            match each:
+        for part in run:
+            match part:
                 case Let(_, name, value) if name in self.expanded:
                     first.append(LocalVariable(self.expanded[name], name, size=self.width))
                     inside.append(Assign(Name(name), value))
@@ -166,12 +168,12 @@ class _Jam:
                     if value is not None:
                         inside.append(Assign(Name(name), value))
                 case Let(_, name) | LocalVariable(_, name) if name not in self.varying:
-                    first.append(each)
+                    first.append(part)
                 case _:
-                    inside.append(each)
+                    inside.append(part)
         run.clear()
         if not inside:
             return first
-        loop, found = self.in_vectors([renamed(each, self.items) for each in inside])
-        self.has_vectors = self.has_vectors or found
+        loop, wide = self.in_vectors([renamed(part, self.items) for part in inside])
+        self.has_vectors = self.has_vectors or wide
         return [*first, *loop]

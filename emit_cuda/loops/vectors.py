@@ -59,5 +59,5 @@ def in_vectors(kernel: Kernel, loop: For, arrays: Iterable[Instruction]) -> tupl
     width = width_for(arrays) if (LoopView(loop).trips or 0) >= FILLS else 1
     if width == 1:
         return loop, 1
-    made = attempt(lambda: strip_mine(kernel.body, loop, width, partial(packed, kernel), "v"))
-    return (loop, 1) if made is None else (made, width)
+    vectorized = attempt(lambda: strip_mine(kernel.body, loop, width, partial(packed, kernel), "v"))
+    return (loop, 1) if vectorized is None else (vectorized, width)

@@ -133,26 +133,26 @@ def _compiled(file: CudaFile, architecture: str, options: Sequence[str], form: s
     if compiler.version >= HAS_CACHE:
         flags.append(NO_CACHE)
     key = "\0".join((form, str(compiler.version), *flags, file.name, file.text))
-    kept = f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.{form.lower()}"
-    if (path := find_library(kept)) and (data := read_sealed(path)) is not None:
+    name = f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.{form.lower()}"
+    if (path := find_library(name)) and (data := read_sealed(path)) is not None:
         return _read(data)
     compiled = _by_nvrtc(compiler, file, flags, form)
-    keep_library(kept, _written(compiled))
+    keep_library(name, _written(compiled))
     return compiled
 
 
-def _by_nvrtc(compiler: Nvrtc, file: CudaFile, given: Sequence[str], form: str) -> Compiled:
+def _by_nvrtc(compiler: Nvrtc, file: CudaFile, settings: Sequence[str], form: str) -> Compiled:
     program = ctypes.c_void_p()
     text, name = file.text.encode(errors="replace"), file.name.encode(errors="replace")
     compiler.call("nvrtcCreateProgram", ctypes.byref(program), text, name, 0, None, None)
     try:
         for kernel in file.kernels:
             compiler.call("nvrtcAddNameExpression", program, kernel.encode())
-        options = (ctypes.c_char_p * len(given))(*(option.encode() for option in given))
-        status = compiler.call("nvrtcCompileProgram", program, len(given), options)
+        options = (ctypes.c_char_p * len(settings))(*(option.encode() for option in settings))
+        status = compiler.call("nvrtcCompileProgram", program, len(settings), options)
         log = compiler.data(program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
         if status:
-            message = f"NVRTC refuses the CUDA file ({given[0]}): {compiler.message(status)}"
+            message = f"NVRTC refuses the CUDA file ({settings[0]}): {compiler.message(status)}"
             raise HloError("HLO190", message, notes=explained(log, file, _ERROR))
         names = {kernel: _symbol(compiler, program, kernel) for kernel in file.kernels}
         code = compiler.data(program, form)
@@ -182,7 +182,7 @@ def _usage(log: str, names: Mapping[str, str]) -> dict[str, Usage]:
 
 def _written(compiled: Compiled) -> bytes:
     """The bytes for the cache: a line of JSON, and the code after it."""
-    usage = {name: asdict(each) for name, each in compiled.usage.items()}
+    usage = {name: asdict(usage) for name, usage in compiled.usage.items()}
     head = {"names": dict(compiled.names), "usage": usage, "log": compiled.log}
     return json.dumps(head).encode() + b"\n" + compiled.code
 
@@ -190,5 +190,5 @@ def _written(compiled: Compiled) -> bytes:
 def _read(data: bytes) -> Compiled:
     line, _, code = data.partition(b"\n")
     head = json.loads(line)
-    usage = {name: Usage(**each) for name, each in head["usage"].items()}
+    usage = {name: Usage(**usage) for name, usage in head["usage"].items()}
     return Compiled(code, head["names"], usage, head["log"])

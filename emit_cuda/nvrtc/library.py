@@ -101,7 +101,7 @@ def libraries_named(pattern: str) -> Iterator[Path]:
 def _roots() -> Sequence[Path]:
     """The folders in which CUDA may be: in NVIDIA's wheels, then where a toolkit is."""
     spec = find_spec("nvidia")
-    wheels = [Path(each) for each in spec.submodule_search_locations or ()] if spec else []
+    wheels = [Path(path) for path in spec.submodule_search_locations or ()] if spec else []
     inside = [root for wheel in wheels for root in sorted(wheel.iterdir()) if root.is_dir()]
     named = [os.environ.get(name, "") for name in ("CUDA_HOME", "CUDA_PATH")]
     return [*inside, *(Path(name) for name in named if name), Path("/usr/local/cuda")]

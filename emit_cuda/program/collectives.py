@@ -66,17 +66,17 @@ def write_together(schedule: CudaSchedule, instr: Instruction) -> None:
     if schedule.module.grid == (1, 1) and instr.opcode in STEPS_OF_SEVERAL:
         schedule.compute(schedule.scope, instr)
         return
-    made = [str(p) for p in leaves(schedule.pointers_of(instr), instr.shape) if p]
+    results = [str(p) for p in leaves(schedule.pointers_of(instr), instr.shape) if p]
     if instr.opcode in DEVICE_NUMBERS:
         number = schedule.module.constants.device_number(instr.opcode)
-        schedule.step(Copy(made[0], number, 4), uses=made)
+        schedule.step(Copy(results[0], number, 4), uses=results)
     elif instr.opcode.endswith("-done") and not instr.opcode.startswith(("send", "recv")):
         return  # its start has given the results a place, and whoever reads them waits
     elif not _is_step(instr):
-        call = host_call(schedule.scope, instr, made)
+        call = host_call(schedule.scope, instr, results)
         schedule.step(call, uses=map(str, call.arguments))
     else:
-        _write_step(schedule, instr, made)
+        _write_step(schedule, instr, results)
 
 
 def _is_step(instr: Instruction) -> bool:
@@ -95,16 +95,16 @@ def _is_step(instr: Instruction) -> bool:
             return False
 
 
-def _write_step(schedule: CudaSchedule, instr: Instruction, made: list[str]) -> None:
+def _write_step(schedule: CudaSchedule, instr: Instruction, results: list[str]) -> None:
     pointers = schedule.scope.pointers_of
-    given = [p for o in instr.operands for p in leaves(pointers(o), o.shape) if p]
-    if instr.opcode in STARTS and len(made) > len(given):
+    operands = [p for o in instr.operands for p in leaves(pointers(o), o.shape) if p]
+    if instr.opcode in STARTS and len(results) > len(operands):
         # A start yields its operands, too, and a permutation's contexts without meaning.
-        count = len(given)
+        count = len(operands)
         zero = schedule.constants.pointer(literal(CONTEXT), "context")
-        for context in made[2 * count :]:
+        for context in results[2 * count :]:
             schedule.step(Copy(context, zero, CONTEXT.nbytes), uses=[context])
-        made = made[count : 2 * count]
+        results = results[count : 2 * count]
     rooms: list[str] = []
     folds: list[tuple[int, tuple[Launch, ...]]] = []
     if isinstance(instr.attrs, a.AllReduce | a.ReduceScatter) and not _is_native(schedule, instr):
@@ -117,12 +117,12 @@ def _write_step(schedule: CudaSchedule, instr: Instruction, made: list[str]) -> 
         for count in sizes:
             launches = [
                 _fold(schedule, instr, shape, target, room, count)
-                for shape, target, room in zip(shapes, made, rooms, strict=True)
+                for shape, target, room in zip(shapes, results, rooms, strict=True)
                 if shape.size
             ]
             folds.append((count, tuple(launches)))
-    arguments = (*given, *made, *rooms)
-    writes = (*(False for _ in given), *(True for _ in (*made, *rooms)))
+    arguments = (*operands, *results, *rooms)
+    writes = (*(False for _ in operands), *(True for _ in (*results, *rooms)))
     schedule.step(CollectiveStep(instr, arguments, writes, tuple(folds)), uses=arguments)
 
 

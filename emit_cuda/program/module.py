@@ -132,7 +132,7 @@ class CudaModuleWriter:
             case LibraryCall() | HostCall():
                 return replace(step, arguments=tuple(map(self._slice, step.arguments)))
             case CollectiveStep():
-                folds = [(n, tuple(map(self._resolved_launch, each))) for n, each in step.folds]
+                folds = [(n, tuple(map(self._resolved_launch, fold))) for n, fold in step.folds]
                 arguments = tuple(map(self._slice, step.arguments))
                 return replace(step, arguments=arguments, folds=tuple(folds))
             case Copy(target, source):

@@ -162,8 +162,8 @@ class Runner:
                     self.device.record_loop(again, self._address(step.predicate))
                 case Choice(step, branches):
                     number = self._address(step.number)
-                    each = [partial(self._record, branch) for branch in branches]
-                    self.device.record_choice(each, number, of_pred=step.of_pred)
+                    recorders = [partial(self._record, branch) for branch in branches]
+                    self.device.record_choice(recorders, number, of_pred=step.of_pred)
                 case HostCall():
                     raise AssertionError("the processor computes while nothing is recorded")
 
@@ -204,7 +204,7 @@ class Runner:
     def _do(self, step: Work, stream: int) -> None:
         match step:
             case Launch():
-                pointers = [self._address(each) for each in step.arguments]
+                pointers = [self._address(argument) for argument in step.arguments]
                 assert self.kernels is not None, "there is a launch"
                 purpose = Purpose(step.about, self._memory(step) if self.device.watches else None)
                 self.kernels.launch(
@@ -218,7 +218,7 @@ class Runner:
                     cooperative=step.cooperative,
                 )
             case LibraryCall(function, arguments):
-                pointers = [self._address(each) for each in arguments]
+                pointers = [self._address(argument) for argument in arguments]
                 with self.device.current():
                     self.libraries.run(function, pointers, self.device.handle(stream))
             case Copy(target, source, size):
@@ -248,11 +248,11 @@ class Runner:
         computation = alone(instr)
         if self.rank is not None:
             with quiet():
-                made = Frame(self.rank.device).call(computation, *operands)
+                computed = Frame(self.rank.device).call(computation, *operands)
         else:
             module = Module("host_call", (*instr.called, computation), computation)
-            made = evaluate(module, *operands)
-        for value in leaves(made):
+            computed = evaluate(module, *operands)
+        for value in leaves(computed):
             if value is None:
                 continue
             address = next(addresses)
@@ -299,6 +299,6 @@ def _asks_the_host(part: Part) -> bool:
         case Iterations(_, begin, early, late):
             return any(map(_asks_the_host, (*begin, *early, *late)))
         case Choice(_, branches):
-            return any(_asks_the_host(each) for branch in branches for each in branch)
+            return any(_asks_the_host(step) for branch in branches for step in branch)
         case _:
             return isinstance(part, HostCall)

@@ -106,8 +106,8 @@ class CudaSchedule(Schedule):
                 self.step(Copy(*ends, stage.size), uses=ends)
                 continue
             if dead:
-                kept = without_stores(stage.statements, dead)
-                stage = replace(stage, statements=tuple(kept))  # noqa: PLW2901
+                statements = without_stores(stage.statements, dead)
+                stage = replace(stage, statements=tuple(statements))  # noqa: PLW2901
             if stage.own_bytes:
                 scratch = self.local(stage.own_bytes, "own_memory")
                 kernel.arguments[scratch] = Argument(Pointer("u8"), "own_memory", scratch)
@@ -123,8 +123,8 @@ class CudaSchedule(Schedule):
         """A launch of a kernel that is added to the file; without a step."""
         comment = comment or "\n".join(about(kernel, instr))
         name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
-        what = instr.name, stage.kind, stage.extern_bytes
-        return Launch(name, stage.grid, stage.block, *pointed(kernel, used), *what)
+        details = instr.name, stage.kind, stage.extern_bytes
+        return Launch(name, stage.grid, stage.block, *pointed(kernel, used), *details)
 
     # ----------------------------------------------------------------- libraries
 

@@ -62,13 +62,13 @@ def spelled(function: str) -> str:
 
 def _as_cuda(paragraph: str) -> str:
     """A paragraph of C as CUDA C."""
-    made = paragraph.replace(_FORCED, "static __device__ __forceinline__ ")
-    made = re.sub(r"^static (?!__device__)", "static __device__ ", made, flags=re.MULTILINE)
-    made = re.sub(r"\brestrict\b", "__restrict__", made)
-    made = made.replace('__builtin_nanf("")', "quiet_nan_f32()")
-    made = made.replace('__builtin_nan("")', "quiet_nan_f64()")
-    made = re.sub(r"__builtin_\w+", lambda m: spelled(m[0]), made)
-    return _PART.sub(lambda m: f"{m[1]}_part({m[2]})", made)
+    text = paragraph.replace(_FORCED, "static __device__ __forceinline__ ")
+    text = re.sub(r"^static (?!__device__)", "static __device__ ", text, flags=re.MULTILINE)
+    text = re.sub(r"\brestrict\b", "__restrict__", text)
+    text = text.replace('__builtin_nanf("")', "quiet_nan_f32()")
+    text = text.replace('__builtin_nan("")', "quiet_nan_f64()")
+    text = re.sub(r"__builtin_\w+", lambda m: spelled(m[0]), text)
+    return _PART.sub(lambda m: f"{m[1]}_part({m[2]})", text)
 
 
 # Defined together with the types of complex numbers.
@@ -89,13 +89,13 @@ def _definition(name: str) -> tuple[str, str] | None:
         kind, count = parts
         size = kind.bytes * count
         return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=kind.name, count=count)
-    found = PRELUDE.definition(_TOGETHER.get(name, name))
-    return (found[0], _as_cuda(found[1])) if found else None
+    definition = PRELUDE.definition(_TOGETHER.get(name, name))
+    return (definition[0], _as_cuda(definition[1])) if definition else None
 
 
 def prelude(used: Iterable[str]) -> str:
     """The definitions of some words, each after those that it needs itself."""
-    given = list(used)
-    done = definitions_of(given, _definition)
+    names = list(used)
+    done = definitions_of(names, _definition)
     needed = "".join(f"\n{text}" for text in done.values())
-    return TYPEDEFS + typedefs_of_others({*given, *words(needed)}) + needed
+    return TYPEDEFS + typedefs_of_others({*names, *words(needed)}) + needed
