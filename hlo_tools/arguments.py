@@ -56,11 +56,11 @@ class _Formatter(argparse.HelpFormatter):
     """Fills paragraphs to the width of the terminal, and leaves indented lines as they are."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        found: list[str] = []
-        for kept, lines in groupby(text.splitlines(), lambda line: line[:1] in ("", " ")):
+        result: list[str] = []
+        for fixed, lines in groupby(text.splitlines(), lambda line: line[:1] in ("", " ")):
             block = list(lines)
-            found += block if kept else textwrap.wrap(" ".join(block), width - len(indent))
-        return "\n".join(f"{indent}{line}".rstrip() for line in found)
+            result += block if fixed else textwrap.wrap(" ".join(block), width - len(indent))
+        return "\n".join(f"{indent}{line}".rstrip() for line in result)
 
 
 def _spelled(action: argparse.Action) -> str:
@@ -89,8 +89,8 @@ class Parser(argparse.ArgumentParser):
         """End the program with an error and one line about the usage."""
         words = [self.prog, *map(_spelled, self._get_positional_actions())]
         usage = self.usage or " ".join([*words, "[OPTION ...]"])
-        told = f"usage: {usage}; `{self.prog} --help` tells more"
-        self.exit(2, f"{self.prog}: error: {message}\n{told}\n")
+        usage_line = f"usage: {usage}; `{self.prog} --help` tells more"
+        self.exit(2, f"{self.prog}: error: {message}\n{usage_line}\n")
 
     def only_with(self, options: Sequence[str], *conditions: str) -> None:
         """Refuse each of some options where none of the conditions holds."""
@@ -120,19 +120,19 @@ class Parser(argparse.ArgumentParser):
         defaults = {action.dest: action.default for action in self._actions}
         for action in self._actions:
             action.default = argparse.SUPPRESS
-        given, unknown = self.parse_known_args(words)
+        namespace, unknown = self.parse_known_args(words)
         if self._behind:
-            setattr(given, self._behind, list(behind))
+            setattr(namespace, self._behind, list(behind))
         for action in self._actions:
             action.default = defaults[action.dest]
         if unknown:
             self._refuse(unknown)
-        self._check(given)
+        self._check(namespace)
         for action in self._actions:
-            if not hasattr(given, action.dest):
+            if not hasattr(namespace, action.dest):
                 many = action.nargs == "*" and action.default is None
-                setattr(given, action.dest, [] if many else action.default)
-        return given
+                setattr(namespace, action.dest, [] if many else action.default)
+        return namespace
 
     def _refuse(self, unknown: Sequence[str]) -> NoReturn:
         word = unknown[0].partition("=")[0]
@@ -141,40 +141,40 @@ class Parser(argparse.ArgumentParser):
         hint = f"; did you mean `{near[0]}`?" if near else ""
         self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
 
-    def _check(self, given: argparse.Namespace) -> None:
+    def _check(self, namespace: argparse.Namespace) -> None:
         for action in self._actions:
-            value = getattr(given, action.dest, None)
+            value = getattr(namespace, action.dest, None)
             if value == "" or (isinstance(value, list) and "" in value):
                 metavar = action.metavar or action.dest
                 name = action.option_strings[-1] if action.option_strings else metavar
                 self.error(f"argument {name} is empty")
-        self._check_choices(given)
+        self._check_choices(namespace)
         for options, conditions in self._needs:
             for option in options:
-                if self._holds(given, option) and not any(
-                    self._holds(given, condition) for condition in conditions
+                if self._holds(namespace, option) and not any(
+                    self._holds(namespace, condition) for condition in conditions
                 ):
                     self.error(f"{option} has no effect without {' or '.join(conditions)}")
         for option, others in self._excludes:
             for other in others:
-                if self._holds(given, option) and self._holds(given, other):
+                if self._holds(namespace, option) and self._holds(namespace, other):
                     self.error(f"{option} has no effect beside {other}")
 
-    def _check_choices(self, given: argparse.Namespace) -> None:
+    def _check_choices(self, namespace: argparse.Namespace) -> None:
         for choices in self._choices:
-            chosen = [option for option in choices if self._holds(given, option)]
+            chosen = [option for option in choices if self._holds(namespace, option)]
             if len(chosen) != 1:
-                found = f", not {' and '.join(chosen)}" if chosen else ""
-                self.error(f"one of {', '.join(choices)} is needed{found}")
+                others = f", not {' and '.join(chosen)}" if chosen else ""
+                self.error(f"one of {', '.join(choices)} is needed{others}")
 
-    def _holds(self, given: argparse.Namespace, condition: str) -> bool:
+    def _holds(self, namespace: argparse.Namespace, condition: str) -> bool:
         """Whether an option is given, given a value (`--target=cpu`), or has it (`--stage c`)."""
         if "=" in condition:
             name, _, value = condition.partition("=")
             action = next(a for a in self._actions if name in a.option_strings)
-            return str(getattr(given, action.dest, None)) == value
+            return str(getattr(namespace, action.dest, None)) == value
         name, _, value = condition.partition(" ")
         action = next(a for a in self._actions if name in (*a.option_strings, a.metavar, a.dest))
         if value:
-            return str(getattr(given, action.dest, action.default)) == value
-        return getattr(given, action.dest, None) not in (None, [])
+            return str(getattr(namespace, action.dest, action.default)) == value
+        return getattr(namespace, action.dest, None) not in (None, [])

@@ -21,23 +21,23 @@ FOLDERS = {
 
 def clean() -> Iterator[str]:
     """Remove broken and unfinished files from the cache; gives lines about all."""
-    found = cache()
-    if found.root is None or found.refused:
-        yield f"{found.root or 'the cache'} is not used: {found.refused}"
+    own_cache = cache()
+    if own_cache.root is None or own_cache.refused:
+        yield f"{own_cache.root or 'the cache'} is not used: {own_cache.refused}"
         return
-    yield f"{found.root}"
+    yield f"{own_cache.root}"
     for name, (holds, suffixes) in FOLDERS.items():
-        folder = found.root / name
+        folder = own_cache.root / name
         if folder.is_dir():
             yield _cleaned(folder, holds, suffixes)
 
 
 def clear() -> None:
     """Remove all that the cache holds, also of older versions, where it may be used at all."""
-    found = cache()
-    if found.root is None or found.refused:
+    own_cache = cache()
+    if own_cache.root is None or own_cache.refused:
         return
-    for folder in found.root.iterdir():
+    for folder in own_cache.root.iterdir():
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -54,5 +54,5 @@ def _cleaned(folder: Path, holds: str, suffixes: tuple[str, ...]) -> str:
             whole += 1
             size += path.stat().st_size
     removed = {"broken": broken, "unfinished": unfinished}
-    told = ", ".join(f"{count} {name}" for name, count in removed.items() if count)
-    return f"  {holds}: {whole}, {size / 1e6:.1f} MB" + (f"; removed: {told}" if told else "")
+    gone = ", ".join(f"{count} {name}" for name, count in removed.items() if count)
+    return f"  {holds}: {whole}, {size / 1e6:.1f} MB" + (f"; removed: {gone}" if gone else "")

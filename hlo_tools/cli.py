@@ -176,8 +176,8 @@ def report(error: Exception) -> int:
     if isinstance(error, ImportError):
         from hlo_tools.rooms import explain_files, in_the_way  # noqa: PLC0415
 
-        if found := in_the_way():
-            print(f"hlo: {explain_files(found)}", file=sys.stderr)
+        if in_the_way_files := in_the_way():
+            print(f"hlo: {explain_files(in_the_way_files)}", file=sys.stderr)
             return BAD_INPUT
     from hlo.errors.error import HloError  # noqa: PLC0415
 
@@ -188,6 +188,6 @@ def report(error: Exception) -> int:
     elif isinstance(error, MemoryError):
         print(f"hlo: not enough memory: {error}", file=sys.stderr)
     else:
-        told = f"hlo: internal error: {type(error).__name__}: {error}".replace("\n", " ")
-        print(f"{told}; please report it (HLO_DEBUG=1 shows where)", file=sys.stderr)
+        report_line = f"hlo: internal error: {type(error).__name__}: {error}".replace("\n", " ")
+        print(f"{report_line}; please report it (HLO_DEBUG=1 shows where)", file=sys.stderr)
     return BAD_INPUT

@@ -47,17 +47,17 @@ def console(*, stderr: bool = False, width: int | None = None) -> Console:
 
 def table_of(words: Sequence[str], numbers: Sequence[str]) -> Table:
     """A table of columns of words, and then of numbers; words are folded, numbers never."""
-    made = Table(box=None, caption_justify="left")
+    table = Table(box=None, caption_justify="left")
     for name in words:
-        made.add_column(name, max_width=_LONGEST_NAME, overflow="fold")
+        table.add_column(name, max_width=_LONGEST_NAME, overflow="fold")
     for name in numbers:
-        made.add_column(name, justify="right", no_wrap=True)
-    return made
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
 
 
-def print_table(made: Table) -> None:
+def print_table(table: Table) -> None:
     """Print a table, as wide as the terminal, but so that no number is cut away."""
     width = WHOLE_WIDTH
     if sys.stdout.isatty():
         width = max(console().width, LEAST_WIDTH)
-    console(width=width).print(made, soft_wrap=False)
+    console(width=width).print(table, soft_wrap=False)

@@ -29,6 +29,6 @@ def defined(entry: Any) -> str:
     if isinstance(entry, Rule):
         return spell_location(entry.location)
     for candidate in (entry, getattr(entry, "function", None), getattr(entry, "func", None)):
-        if callable(candidate) and (found := spell_location(location_of(candidate))):
-            return found
+        if callable(candidate) and (place := spell_location(location_of(candidate))):
+            return place
     return ""

@@ -97,15 +97,15 @@ class Own:
             HLO206 if it raises anything, or makes no module.
         """
         try:
-            made: Any = self.inner.run(module, log)
+            result: Any = self.inner.run(module, log)
         except (Exception, SystemExit) as error:
             if not is_from(self.path, error):
                 raise
             raise blamed(Path(self.path), error) from error
-        if not isinstance(made, Module):
-            message = f"`run` of `{self.name}` returns {type(made).__name__}, not a module"
+        if not isinstance(result, Module):
+            message = f"`run` of `{self.name}` returns {type(result).__name__}, not a module"
             raise at_line(Path(self.path), line_of(type(self.inner).run), message, EXAMPLE)
-        return made
+        return result
 
 
 def find_pass(text: str) -> Pass:
@@ -188,23 +188,23 @@ def as_pass(path: str, name: str, value: Any, **options: Any) -> Pass:
         return Own(Applied(name, as_rules(value)), path)
     if isinstance(value, type):
         try:
-            made: Any = value(**options)
+            candidate: Any = value(**options)
         except Exception as error:
             message = f"`{name}()` fails: {type(error).__name__}: {error}"
             note = "a pass is made without arguments: give its fields defaults"
             raise at_line(Path(path), line_of(value), message, note) from None
     else:
-        made = value
-    if wrong := unfit(made, name):
+        candidate = value
+    if wrong := unfit(candidate, name):
         raise at_line(Path(path), line_of(value), *wrong)
-    return Own(made, path)
+    return Own(candidate, path)
 
 
 def is_rules(value: Any) -> bool:
     """Whether a value is a rule, or some rules."""
     if isinstance(value, list | tuple):
         items = cast("Sequence[Any]", value)
-        return bool(items) and all(isinstance(each, Rule) for each in items)
+        return bool(items) and all(isinstance(item, Rule) for item in items)
     return isinstance(value, Rule | RuleSet)
 
 
@@ -220,21 +220,21 @@ def has_run(value: Any) -> bool:
     return callable(getattr(value, "run", None))
 
 
-def unfit(made: Any, name: str) -> tuple[str, str] | None:
+def unfit(candidate: Any, name: str) -> tuple[str, str] | None:
     """The reason why something is no pass, and its cure; None if it is one."""
-    if inspect.isfunction(made):
+    if inspect.isfunction(candidate):
         return f"`{name}` is a function, not a pass", f"put it into a class: {EXAMPLE}"
-    if not has_run(made):
+    if not has_run(candidate):
         return f"`{name}` has no `run`", EXAMPLE
-    if not isinstance(getattr(made, "name", None), str):
+    if not isinstance(getattr(candidate, "name", None), str):
         return f"`{name}` has no `name`", f'add `name = "my-pass"`: {EXAMPLE}'
-    promise = getattr(made, "promise", None)
+    promise = getattr(candidate, "promise", None)
     if promise is not None and not isinstance(promise, Promise):
         known = ", ".join(PROMISES)
         note = f"import it from interpreter.numbers.compare: one of {known}"
         return f"the `promise` of `{name}` is {promise!r}, not a Promise", note
     try:
-        inspect.signature(made.run).bind(None, None)
+        inspect.signature(candidate.run).bind(None, None)
     except (TypeError, ValueError):
         return f"`run` of `{name}` does not take a module and a log", EXAMPLE
     return None

@@ -95,28 +95,28 @@ class OwnSchedule:
         """
         if self.kernel not in (None, name):
             return statements
-        made: list[Statement] = []
+        scheduled: list[Statement] = []
         for s in statements:
-            made += self._scheduled(kernel.body, s) if isinstance(s, For) else [s]
-        self._compare(name, statements, made)
-        return made
+            scheduled += self._scheduled(kernel.body, s) if isinstance(s, For) else [s]
+        self._compare(name, statements, scheduled)
+        return scheduled
 
     def _scheduled(self, body: Body, loop: For) -> list[Statement]:
         try:
-            made: Any = self.function(body, loop)
+            result: Any = self.function(body, loop)
         except IllegalError as error:
             raise blamed(self.path, error, f"not legal: {error}") from error
         except (Exception, SystemExit) as error:
             if not is_from(str(self.path), error):
                 raise
-            given = _given_no_loop(self.path, error)
-            raise blamed(self.path, error, given, *([_NO_LOOP] if given else ())) from error
-        listed: Any = [made] if isinstance(made, Statement) else made
+            reason = _given_no_loop(self.path, error)
+            raise blamed(self.path, error, reason, *([_NO_LOOP] if reason else ())) from error
+        listed: Any = [result] if isinstance(result, Statement) else result
         if isinstance(listed, list | tuple):
             items = list(cast("Sequence[Any]", listed))
             if all(isinstance(s, Statement) for s in items):
                 return items
-        message = f"`{self.name}` returns {type(made).__name__}, not statements"
+        message = f"`{self.name}` returns {type(result).__name__}, not statements"
         raise at_line(self.path, line_of(self.function), message, _EXAMPLE)
 
     def _compare(

@@ -53,10 +53,10 @@ NUMBERS = Path(inspect.getfile(evaluate)).parents[1] / "numbers"
 
 def pages() -> dict[str, str]:
     """The text of every page, by its path in docs/."""
-    made = {"opcodes.md": opcode_list(), "rules.md": rule_list(), "passes.md": pass_list()}
+    page_texts = {"opcodes.md": opcode_list(), "rules.md": rule_list(), "passes.md": pass_list()}
     for name in OPCODES:
-        made |= opcode_files(name)
-    return made
+        page_texts |= opcode_files(name)
+    return page_texts
 
 
 def opcode_list() -> str:
@@ -87,12 +87,12 @@ def opcode_page(name: str, example: Example, picture: Picture) -> str:
     parts = [f"# {name}\n\n{MADE}{name}: {row.summary}."]
     parts.append(f"![{name}, drawn](pictures/{name}.svg)\n\n{picture.legend}")
     parts.append(f"## Example\n\n{example_text(example)}")
-    if found := docstring(infers.get(name)):
-        parts.append(f"## Shape\n\n{found}")
+    if about := docstring(infers.get(name)):
+        parts.append(f"## Shape\n\n{about}")
     parts.append(f"## Value\n\n{value_text(name)}")
     tables = {n: t for n, t in load_tables().items() if n in SHOWN}
-    told = "\n".join(description(row, tables, locations=False)[2:])
-    parts.append(f"## In the tables\n\n```text\n{told.rstrip()}\n```")
+    rows = "\n".join(description(row, tables, locations=False)[2:])
+    parts.append(f"## In the tables\n\n```text\n{rows.rstrip()}\n```")
     return "\n\n".join(parts) + "\n"
 
 
@@ -104,23 +104,23 @@ def value_text(name: str) -> str:
     if rows := list(formulas_of(name)):
         return "\n".join(["| numbers | in NumPy |", "| --- | --- |", *rows])
     function = evaluates.get(name)
-    told = f"{docstring(function)}\n\nThe interpreter computes it so:"
+    introduction = f"{docstring(function)}\n\nThe interpreter computes it so:"
     shown = "\n\n\n".join(map(body_of, [function, *helpers_of(function)]))
-    return f"{told}\n\n```python\n{shown}\n```"
+    return f"{introduction}\n\n```python\n{shown}\n```"
 
 
 def helpers_of(function: Any) -> list[Any]:
     """The private functions of its file that a function calls, and those that they call."""
     inside = vars(sys.modules[function.__module__])
-    found: list[Any] = []
+    helpers: list[Any] = []
     left = [function]
     while left:
         names = left.pop().__code__.co_names
         new = [inside.get(n) for n in names if n.startswith("_") and not n.startswith("__")]
-        fresh = [f for f in new if inspect.isfunction(f) and f not in found]
-        found += fresh
+        fresh = [f for f in new if inspect.isfunction(f) and f not in helpers]
+        helpers += fresh
         left += fresh
-    return found
+    return helpers
 
 
 def body_of(function: Any) -> str:
@@ -130,8 +130,8 @@ def body_of(function: Any) -> str:
     lines = source.splitlines()[node.lineno - 1 :]
     if ast.get_docstring(node) is None or len(node.body) == 1:
         return "\n".join(lines)
-    told = node.body[0]
-    first, last = (n - node.lineno for n in (told.lineno, told.end_lineno or told.lineno))
+    head = node.body[0]
+    first, last = (n - node.lineno for n in (head.lineno, head.end_lineno or head.lineno))
     return "\n".join([*lines[:first], *lines[last + 1 :]])
 
 
@@ -191,9 +191,9 @@ def rule_list() -> str:
     lines = [f"# Rules\n\n{MADE}{ABOUT_RULES}"]
     by_root: dict[str, list[str]] = {}
     for rule in all_rules():
-        found = evidence_of(rule, record)
+        shown = evidence_of(rule, record)
         where = str(rule).replace("|", "\\|")
-        row = f"| {rule.promise_name} | {found.word if found else 'not run yet'} | `{where}` |"
+        row = f"| {rule.promise_name} | {shown.word if shown else 'not run yet'} | `{where}` |"
         root = rule.left.opcodes[0] if len(rule.left.opcodes) == 1 else "several opcodes"
         by_root.setdefault(root, []).append(row)
     for root in sorted(by_root):
@@ -211,11 +211,11 @@ def pass_list() -> str:
         "| pass | in the pipelines | options | effect | XLA's file |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for name, made in sorted(optimizer.PASSES.items()):
+    for name, maker in sorted(optimizer.PASSES.items()):
         where = ", ".join(target for target, names in inside.items() if name in names) or "none"
-        options = ", ".join(f"`{k}={spelled(v)}`" for k, v in option_defaults(made).items())
-        summary = (made.__doc__ or "").partition("\n")[0]
-        xla = getattr(made, "xla", "")
+        options = ", ".join(f"`{k}={spelled(v)}`" for k, v in option_defaults(maker).items())
+        summary = (maker.__doc__ or "").partition("\n")[0]
+        xla = getattr(maker, "xla", "")
         lines.append(f"| `{name}` | {where} | {options} | {summary} | {xla} |")
     return "\n".join(lines) + "\n"
 

@@ -12,17 +12,19 @@ HOME = Path(__file__).parents[1]
 
 def in_the_way() -> dict[str, str]:
     """The file that Python takes for each package that is not found in its place."""
-    found: dict[str, str] = {}
+    files_by_name: dict[str, str] = {}
     for name in PACKAGES:
         loaded = sys.modules.get(name)
         spec = loaded.__spec__ if loaded else find_spec(name)
         origin = spec.origin if spec else None
         if origin and Path(origin).resolve() != (HOME / name / "__init__.py").resolve():
-            found[name] = origin
-    return found
+            files_by_name[name] = origin
+    return files_by_name
 
 
-def explain_files(found: dict[str, str]) -> str:
+def explain_files(files_of: dict[str, str]) -> str:
     """A line about the files that are in the way."""
-    files = ", ".join(f"{file} is in the way of PyHLO's package `{n}`" for n, file in found.items())
+    files = ", ".join(
+        f"{file} is in the way of PyHLO's package `{n}`" for n, file in files_of.items()
+    )
     return f"{files}: rename it, or start in another folder"

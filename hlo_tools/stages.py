@@ -80,9 +80,9 @@ def stage_text(
     if stage == "hlo":
         return str(module)
     if stage == "buffers":
-        found = assigned(module)
-        told = f"There is no C, so this is where arrays could lie. {found.without_c}\n"
-        return (told if found.without_c else "") + report(found.assignment)
+        assigned_buffers = assigned(module)
+        note = f"There is no C, so this is where arrays could lie. {assigned_buffers.without_c}\n"
+        return (note if assigned_buffers.without_c else "") + report(assigned_buffers.assignment)
     if stage in ("dot", "svg"):
         return drawn(module, form=stage)
     own = None
@@ -98,9 +98,9 @@ def stage_text(
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    made = emit_c.emit(emitted_form(module), plain=plain, schedule=own)
-    expect_kernel(kernel, made.kernels)
-    return assembly(made, kernel) if stage == "asm" else made.source
+    emitted = emit_c.emit(emitted_form(module), plain=plain, schedule=own)
+    expect_kernel(kernel, emitted.kernels)
+    return assembly(emitted, kernel) if stage == "asm" else emitted.source
 
 
 def code_files(module: Module, target: str) -> Iterator[tuple[str, Callable[[], str]]]:
@@ -113,9 +113,9 @@ def code_files(module: Module, target: str) -> Iterator[tuple[str, Callable[[], 
     target : "cpu" or "gpu".
     """
     if target == "cpu":
-        found = assigned(module)
-        yield BUFFERS, lambda: report(found.assignment)
-        if program := found.program:
+        assigned_buffers = assigned(module)
+        yield BUFFERS, lambda: report(assigned_buffers.assignment)
+        if program := assigned_buffers.program:
             yield "c", lambda: program.source
             yield "s", lambda: assembly(program)
     if target == "gpu":

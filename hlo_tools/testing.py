@@ -119,8 +119,8 @@ class DrawnCase:
             if the values differ by more than that.
         """
         want, got = evaluate(self.module, *self.arguments), run(self.module, *self.arguments)
-        found = difference(self.module, None, self.arguments, promise, want, got)
-        assert found is None, f"{found}\n{self}"
+        difference_found = difference(self.module, None, self.arguments, promise, want, got)
+        assert difference_found is None, f"{difference_found}\n{self}"
 
     def __str__(self) -> str:
         """The text of the module, and its arguments."""
@@ -178,21 +178,21 @@ def cases(
 @st.composite
 def instances(draw: st.DrawFn, rule: Rule, types: tuple[ElementType, ...] = TYPES) -> Module:
     """Modules to which a rule applies, made from its left side."""
-    found = draw(
+    sample = draw(
         st.integers(0, 2**32).map(lambda seed: _instance(rule, Random(seed), types)).filter(bool)
     )
-    assert found is not None
-    return found
+    assert sample is not None
+    return sample
 
 
 def _instance(rule: Rule, random: Random, types: tuple[ElementType, ...]) -> Module | None:
     for _ in range(50):
         try:
-            made = instance(rule.left, random, types)
+            sample = instance(rule.left, random, types)
         except UnfitError:
             continue
-        if rewrite(made, RuleSet([rule]), Log(fuel=1)) is not made:
-            return made
+        if rewrite(sample, RuleSet([rule]), Log(fuel=1)) is not sample:
+            return sample
     return None
 
 

@@ -67,42 +67,42 @@ def make_folder(folder: Path, seed: int, bugs: int, exercises: int) -> Assignmen
     HloError
         HLO200 if it is there already, or can't be written.
     """
-    made = chosen(seed, bugs, exercises)
+    assignment = chosen(seed, bugs, exercises)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise HloError("HLO200", f"cannot write {folder}: there is something in it already")
-        _write(folder, made, {"seed": seed, "bugs": bugs, "exercises": exercises})
+        _write(folder, assignment, {"seed": seed, "bugs": bugs, "exercises": exercises})
     except OSError as error:
         raise HloError("HLO200", f"cannot write {folder}: {error.strerror}") from error
-    return made
+    return assignment
 
 
-def _write(folder: Path, made: Assignment, settings: dict[str, int]) -> None:
+def _write(folder: Path, assignment: Assignment, settings: dict[str, int]) -> None:
     (folder / FILE).write_text(json.dumps(settings) + "\n")
-    (folder / "README.md").write_text(readme_text(made, folder))
-    for number, bug in enumerate(made.bugs, 1):
+    (folder / "README.md").write_text(readme_text(assignment, folder))
+    for number, bug in enumerate(assignment.bugs, 1):
         name = f"bug{number}.hlo"
         text = STUB.format(name=name, number=number, kind=WORDS[bug.kind])
         (folder / name).write_text(text)
-    for number in made.exercises:
+    for number in assignment.exercises:
         exercise = EXERCISES[number]
         (folder / f"exercise{number:02}{exercise.suffix}").write_text(exercise.stub)
 
 
-def readme_text(made: Assignment, folder: Path) -> str:
+def readme_text(assignment: Assignment, folder: Path) -> str:
     """The text for the student."""
     suspects = "\n".join(
         f"{n}. `bug{n}.hlo`: suspect {n} has {WORDS[bug.kind]}"
-        for n, bug in enumerate(made.bugs, 1)
+        for n, bug in enumerate(assignment.bugs, 1)
     )
     exercises = "\n".join(
         f"- `exercise{n:02}{EXERCISES[n].suffix}`: {EXERCISES[n].title} "
         f"(chapter {EXERCISES[n].chapter}, {EXERCISES[n].level})"
-        for n in made.exercises
+        for n in assignment.exercises
     )
     name = folder.name
-    return f"""# Assignment {made.seed}
+    return f"""# Assignment {assignment.seed}
 
 ## Find it
 

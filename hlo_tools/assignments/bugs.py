@@ -63,15 +63,15 @@ class Bug:
 def all_bugs() -> dict[str, Bug]:
     """Every bug by name."""
     rules = {rule.name for rule in planted("rules").RULES}
-    found: dict[str, Bug] = {}
-    for each in planted("passes").all_planted():
-        kind = "rule" if each.name in rules else "pass"
-        found[each.name] = Bug(each.name, kind, pass_verdict(each), made=each)
+    bugs_by_name: dict[str, Bug] = {}
+    for mutant in planted("passes").all_planted():
+        kind = "rule" if mutant.name in rules else "pass"
+        bugs_by_name[mutant.name] = Bug(mutant.name, kind, pass_verdict(mutant), made=mutant)
     for name, opcode, entry in planted("kernels").KERNELS:
-        found[name] = Bug(name, "kernel", kernel_verdict(opcode, entry), (opcode,), entry)
+        bugs_by_name[name] = Bug(name, "kernel", kernel_verdict(opcode, entry), (opcode,), entry)
     for name, pack in planted("plans").PLANS.items():
-        found[name] = Bug(name, "plan", plan_verdict(pack), made=pack)
-    return found
+        bugs_by_name[name] = Bug(name, "plan", plan_verdict(pack), made=pack)
+    return bugs_by_name
 
 
 def given_for(module: Module) -> list[list[Any]]:
@@ -83,8 +83,8 @@ def pass_verdict(suspect: Any) -> Callable[[Module], str | None]:
     """The verdict on a pass: as `hlo check` judges it."""
 
     def wrong_on(module: Module) -> str | None:
-        found = find_failure(suspect, module, *given_for(module))
-        return found.message if found else None
+        failure = find_failure(suspect, module, *given_for(module))
+        return failure.message if failure else None
 
     return wrong_on
 
@@ -93,7 +93,7 @@ def kernel_verdict(opcode: str, entry: Any) -> Callable[[Module], str | None]:
     """The verdict on a kernel: its C is compiled, and compared with the interpreter."""
 
     def wrong_on(module: Module) -> str | None:
-        given = given_for(module)
+        lists = given_for(module)
         with emits_c.replaced(opcode, entry):
             try:
                 suspect = emit_c.compile(module, optimize=False, remember=False, subnormals="keep")
@@ -101,13 +101,13 @@ def kernel_verdict(opcode: str, entry: Any) -> Callable[[Module], str | None]:
                 # Most are written for real numbers, and the compiler says so.
                 return None
         sound = emit_c.compile(module, optimize=False, remember=False, subnormals="keep")
-        for arguments in given:
+        for arguments in lists:
             want = evaluate(module, *arguments)
             promise = BITS if compare(sound(*arguments), want, BITS) is None else ROUNDING
             if compare(sound(*arguments), want, promise):
                 continue
-            if found := compare(suspect(*arguments), want, promise):
-                return f"the C gives {found}"
+            if difference := compare(suspect(*arguments), want, promise):
+                return f"the C gives {difference}"
         return None
 
     return wrong_on
@@ -117,11 +117,11 @@ def plan_verdict(pack: Any) -> Callable[[Module], str | None]:
     """The verdict on a plan of memory: by the proof that nothing is overwritten."""
 
     def wrong_on(module: Module) -> str | None:
-        made = optimizer.optimize(module)
-        check(buffer_assignment.assign(made))
+        optimized = optimizer.optimize(module)
+        check(buffer_assignment.assign(optimized))
         with packed_by(pack):
             try:
-                check(buffer_assignment.assign(made))
+                check(buffer_assignment.assign(optimized))
             except HloError as error:
                 return error.message
         return None

@@ -30,10 +30,10 @@ def find_bug(bug: Bug, seconds: float = 5) -> Module | None:
     ----------
     seconds : how long to look for a smaller one.
     """
-    found = next((m for m in modules_for(bug, seconds) if bug.wrong_on(m)), None)
-    if found is None or bug.kind != "plan":
-        return found
-    small = shrink(Case(found), lambda case: bool(bug.wrong_on(case.module)), seconds=seconds)
+    example = next((m for m in modules_for(bug, seconds) if bug.wrong_on(m)), None)
+    if example is None or bug.kind != "plan":
+        return example
+    small = shrink(Case(example), lambda case: bool(bug.wrong_on(case.module)), seconds=seconds)
     return small.module
 
 

@@ -68,23 +68,23 @@ def grade(folder: Path, limits: Limits, seed: int = 0) -> Iterator[Mark]:
             yield _graded(name, "project", name, path, limits, criterion.points)
         if not (folder / assignment.FILE).exists():
             return
-    given = read_folder(folder)
-    for number, bug in enumerate(given.bugs, 1):
+    parts = read_folder(folder)
+    for number, bug in enumerate(parts.bugs, 1):
         path = folder / f"bug{number}.hlo"
         yield _graded(f"bug {number} ({bug.kind})", "bug", bug.name, path, limits)
-    for number in given.exercises:
+    for number in parts.exercises:
         path = folder / f"exercise{number:02}{EXERCISES[number].suffix}"
         yield _graded(f"exercise {number}", "mark", str(number), path, limits)
 
 
 def _graded(
-    item: str, what: str, name: str, path: Path, limits: Limits, points: int = FULL
+    item: str, check_name: str, name: str, path: Path, limits: Limits, points: int = FULL
 ) -> Mark:
     # A link could show a file of somebody else.
     if not path.is_file() or path.is_symlink():
         return mark(path.parent, item, GradedAnswer(0, "missing", "no such file"), of=points)
     with tempfile.TemporaryFile() as file:
-        report = run_apart(what, name, path, limits, file)
+        report = run_apart(check_name, name, path, limits, file)
         file.seek(0)
         printed = file.read(PRINTED).decode(errors="replace")
     return mark(path.parent, item, report, printed, points)
@@ -95,8 +95,8 @@ def mark(folder: Path, item: str, report: GradedAnswer, printed: str = "", of: i
     points = {"right": of, "large": LARGE, "weak": WEAK}.get(report.status, 0)
     # A student's table names a student's files as the student does.
     message = report.message.replace(f"{folder.resolve()}/", "").replace(f"{folder}/", "")
-    told = [_harmless(text) for text in (report.status, message, " | ".join(printed.split("\n")))]
-    return Mark(folder.name, item, told[0], points, of, told[1], shortened(told[2].strip(" |")))
+    words = [_harmless(text) for text in (report.status, message, " | ".join(printed.split("\n")))]
+    return Mark(folder.name, item, words[0], points, of, words[1], shortened(words[2].strip(" |")))
 
 
 def _harmless(text: str) -> str:
@@ -120,16 +120,16 @@ def judge(name: str, path: Path) -> GradedAnswer:
     try:
         module = hlo.parse(text, path.name)
         verify(module)
-        told = all_bugs()[name].wrong_on(module)
+        mistake = all_bugs()[name].wrong_on(module)
     except HloError as error:
         return GradedAnswer(0, "error", str(error).partition("\n")[0])
-    if told is None:
+    if mistake is None:
         return GradedAnswer(0, "wrong", "the suspect is right on this module")
     count = sum(1 for _ in module.instructions())
     status = "right" if count <= SMALL else "large"
     why = WHY.search(text)
-    told = f": {why[1].strip()}" if why else ", but not a word on why"
-    return GradedAnswer(0, status, f"found, by {counted(count, 'instruction')}{told}")
+    mistake = f": {why[1].strip()}" if why else ", but not a word on why"
+    return GradedAnswer(0, status, f"found, by {counted(count, 'instruction')}{mistake}")
 
 
 def as_text(marks: Sequence[Mark]) -> str:

@@ -122,9 +122,9 @@ def _read(answer: Submission) -> Project:
 
 def right_on_programs(project: Project, effort: SearchEffort, seed: int) -> Mistake | None:
     """Random programs, made for the opcodes that the file names."""
-    given = (project.before, project.gain)
+    examples = (project.before, project.gain)
     aim = Aim(opcodes=project.opcodes)
-    failure, tally = search(project.runs, effort.examples, seed, given, aim=aim)
+    failure, tally = search(project.runs, effort.examples, seed, examples, aim=aim)
     if failure is not None:
         small = smallest(project.runs, failure, effort.seconds) if effort.seconds else failure
         return of_failure(project.runs, NAME, small)
@@ -137,18 +137,18 @@ def right_on_models(project: Project, _: SearchEffort, seed: int) -> Mistake | N
     """The models of the course."""
     for path in sorted((course_folder() / "models").glob("*.hlo")):
         module = hlo.load(str(path))
-        given = islice(arguments_for(module, Random(seed), project.runs.promise), LISTS)
-        if failure := find_failure(project.runs, module, *given):
+        lists = islice(arguments_for(module, Random(seed), project.runs.promise), LISTS)
+        if failure := find_failure(project.runs, module, *lists):
             return of_failure(project.runs, f"{NAME}, on {path.name}", failure)
     return None
 
 
 def does_what_was_promised(project: Project, _: SearchEffort, __: int) -> Mistake | None:
     """The program of the plan, before and after; names do not count."""
-    made = project.runs.run(project.before, Log())
-    if not diff(project.after, renamed(made, match(project.after, made))):
+    result = project.runs.run(project.before, Log())
+    if not diff(project.after, renamed(result, match(project.after, result))):
         return None
-    return Mistake("wrong", f"{NAME} does not make AFTER of BEFORE", str(made).rstrip())
+    return Mistake("wrong", f"{NAME} does not make AFTER of BEFORE", str(result).rstrip())
 
 
 def is_worth_having(project: Project, _: SearchEffort, __: int) -> Mistake | None:
@@ -158,8 +158,8 @@ def is_worth_having(project: Project, _: SearchEffort, __: int) -> Mistake | Non
     if all(new <= old for old, new in pairs) and any(new < old for old, new in pairs):
         return None
     names = ("flops", "transcendentals", "bytes")
-    told = ", ".join(f"{n} {old} -> {new}" for n, (old, new) in zip(names, pairs, strict=True))
-    return Mistake("wrong", f"GAIN gets no cheaper: {told}")
+    counts = ", ".join(f"{n} {old} -> {new}" for n, (old, new) in zip(names, pairs, strict=True))
+    return Mistake("wrong", f"GAIN gets no cheaper: {counts}")
 
 
 def _amounts(cost: Cost) -> tuple[int, int, int]:
@@ -172,15 +172,15 @@ OTHERS = (
     Criterion("as promised", 10, does_what_was_promised),
     Criterion("worth having", 10, is_worth_having),
 )
-CRITERIA = {each.name: each for each in (RIGHT, *OTHERS)}
+CRITERIA = {criterion.name: criterion for criterion in (RIGHT, *OTHERS)}
 
 
 def criteria(seed: int) -> Iterator[tuple[str, Criterion]]:
     """All criteria, and their names with the seed of each."""
     for number in range(seed, seed + SEEDS):
         yield f"{RIGHT.name}, seed {number}", RIGHT
-    for each in OTHERS:
-        yield f"{each.name}, seed {seed}", each
+    for criterion in OTHERS:
+        yield f"{criterion.name}, seed {seed}", criterion
 
 
 def find_criterion(name: str) -> Exercise:

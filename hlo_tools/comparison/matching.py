@@ -51,24 +51,24 @@ def match(before: Module, after: Module) -> Matching:
     """Find which instruction of a module is which of another one."""
     prints: dict[Hashable, int] = {}
     marks = _fingerprints(before, prints) | _fingerprints(after, prints)
-    found = Matching()
+    matching = Matching()
     pending = [(before.entry, after.entry)]
     pending += _left_over(before, after, marks)
     taken: set[Computation] = set()
     while pending:
         old, new = pending.pop(0)
-        if old in found.computations or new in taken:
+        if old in matching.computations or new in taken:
             continue
-        found.computations[old] = new
+        matching.computations[old] = new
         taken.add(new)
         pairs = _Pairs(old, new, marks).matched()
-        found.instructions |= pairs
+        matching.instructions |= pairs
         called: list[tuple[Computation, Computation]] = []
         for old_caller, new_caller in pairs.items():
             called += zip(old_caller.called, new_caller.called, strict=False)
         # Those that matched instructions call come before those that are left over.
         pending[:0] = called
-    return found
+    return matching
 
 
 def _left_over(
@@ -209,10 +209,12 @@ class _Pairs:
                 self.pair(olds[first + n], news[second + n], alike=True)
 
 
-def _by_operand(found: list[Instruction], used: Instruction) -> dict[Hashable, list[Instruction]]:
+def _by_operand(
+    candidates: list[Instruction], used: Instruction
+) -> dict[Hashable, list[Instruction]]:
     """Users by their opcode, and by the first operand as which they have an instruction."""
     sorted_out: dict[Hashable, list[Instruction]] = defaultdict(list)
-    for user in found:
+    for user in candidates:
         sorted_out[user.opcode, user.operands.index(used)].append(user)
     return sorted_out
 
@@ -229,12 +231,12 @@ def renamed(after: Module, matching: Matching) -> Module:
         for instr in computation.instructions:
             old = back.get(instr)
             name = old.name if old is not None else supply.unique(instr.name)
-            made = instr.rewired(
+            renamed_instr = instr.rewired(
                 tuple(now[o] for o in instr.operands),
                 tuple(now[p] for p in instr.control_predecessors),
                 tuple(became[c] for c in instr.called),
             )
-            now[instr] = made.with_(name=name)
+            now[instr] = renamed_instr.with_(name=name)
         old_one = computations.get(computation)
         name = old_one.name if old_one is not None else supply.unique(computation.name)
         became[computation] = replace(

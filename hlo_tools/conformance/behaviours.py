@@ -74,18 +74,18 @@ def _one(loaded: LoadedModule, arguments: Sequence[Value]) -> Value:
 def results_stay(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
     """Results stay as they are when the module is called again."""
     loaded = backend.load(module)
-    given = [drawn(module, seed) for seed in range(3)]
-    values = [_one(loaded, [copied(a) for a in own]) for own in given]
-    return list(zip(given, [copied(v) for v in values], strict=True))
+    lists = [drawn(module, seed) for seed in range(3)]
+    values = [_one(loaded, [copied(a) for a in own]) for own in lists]
+    return list(zip(lists, [copied(v) for v in values], strict=True))
 
 
 def results_are_the_caller_s(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
     """A caller who writes into a result changes no later one."""
-    loaded, given = backend.load(module), drawn(module, 0)
-    for leaf in leaves(_one(loaded, [copied(a) for a in given])):
+    loaded, inputs = backend.load(module), drawn(module, 0)
+    for leaf in leaves(_one(loaded, [copied(a) for a in inputs])):
         if leaf.flags.writeable:
             leaf[...] = 77
-    return [(given, copied(_one(loaded, [copied(a) for a in given])))]
+    return [(inputs, copied(_one(loaded, [copied(a) for a in inputs])))]
 
 
 def arguments_stay(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
@@ -93,25 +93,25 @@ def arguments_stay(backend: Backend, module: Module) -> list[tuple[list[Value], 
     donated = {a.parameter for a in module.header.input_output_alias}
     donated |= {donor.parameter for donor in module.header.buffer_donor}
     loaded = backend.load(module)
-    found: list[tuple[list[Value], Value]] = []
+    pairs: list[tuple[list[Value], Value]] = []
     for seed in range(2):
-        given = drawn(module, seed)
-        passed = [copied(a) for a in given]
-        found.append((given, copied(_one(loaded, passed))))
-        for number, (before, after) in enumerate(zip(given, passed, strict=True)):
+        inputs = drawn(module, seed)
+        passed = [copied(a) for a in inputs]
+        pairs.append((inputs, copied(_one(loaded, passed))))
+        for number, (before, after) in enumerate(zip(inputs, passed, strict=True)):
             if number not in donated and not np.array_equal(before, after):
                 raise BrokenPromiseError(f"the call changes argument {number}")
-    return found
+    return pairs
 
 
 def any_strides(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
     """Arguments may lie in any order of dimensions, backwards, repeated, and be read-only."""
     loaded = backend.load(module)
-    found: list[tuple[list[Value], Value]] = []
+    pairs: list[tuple[list[Value], Value]] = []
     for lay in (_by_columns, _backwards, _every_other, _repeated, _read_only):
-        given = [lay(np.asarray(a)) for a in drawn(module, 1)]
-        found.append(([np.array(a) for a in given], copied(_one(loaded, given))))
-    return found
+        inputs = [lay(np.asarray(a)) for a in drawn(module, 1)]
+        pairs.append(([np.array(a) for a in inputs], copied(_one(loaded, inputs))))
+    return pairs
 
 
 def _by_columns(array: Any) -> Any:
@@ -140,7 +140,7 @@ def many_threads(backend: Backend, module: Module) -> list[tuple[list[Value], Va
     """Several threads call one executable at once."""
     loaded, threads, calls = backend.load(module), 8, 4
     barrier, interval = Barrier(threads), sys.getswitchinterval()
-    given = [[drawn(module, t * calls + c) for c in range(calls)] for t in range(threads)]
+    lists = [[drawn(module, t * calls + c) for c in range(calls)] for t in range(threads)]
 
     def call(own: list[list[Value]]) -> list[Value]:
         barrier.wait(30)
@@ -149,37 +149,37 @@ def many_threads(backend: Backend, module: Module) -> list[tuple[list[Value], Va
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(threads) as pool:
-            values = list(pool.map(call, given))
+            values = list(pool.map(call, lists))
     finally:
         sys.setswitchinterval(interval)
-    return [pair for pairs in zip(given, values, strict=True) for pair in zip(*pairs, strict=True)]
+    return [pair for pairs in zip(lists, values, strict=True) for pair in zip(*pairs, strict=True)]
 
 
 def threads_compile(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
     """Several threads compile and call modules at once."""
-    given = [drawn(module, seed) for seed in range(6)]
+    lists = [drawn(module, seed) for seed in range(6)]
 
     def call(own: list[Value]) -> Value:
         return copied(_one(backend.load(module), own))
 
     with ThreadPoolExecutor(3) as pool:
-        return list(zip(given, pool.map(call, given), strict=True))
+        return list(zip(lists, pool.map(call, lists), strict=True))
 
 
 def memory_is_given_back(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
     """The memory of results is free again once nobody holds them."""
-    loaded, given = backend.load(module), drawn(module, 0)
-    size = sum(leaf.nbytes for leaf in leaves(_one(loaded, given)))
+    loaded, inputs = backend.load(module), drawn(module, 0)
+    size = sum(leaf.nbytes for leaf in leaves(_one(loaded, inputs)))
     calls = 24
-    _one(loaded, given)
+    _one(loaded, inputs)
     before = _resident()
     for _ in range(calls):
-        _one(loaded, given)
+        _one(loaded, inputs)
     gc.collect()
     grown = _resident() - before
     if grown > calls * size // 2:
-        told = f"{calls} calls with results of {size:,} bytes take {grown:,} bytes for ever"
-        raise BrokenPromiseError(told)
+        message = f"{calls} calls with results of {size:,} bytes take {grown:,} bytes for ever"
+        raise BrokenPromiseError(message)
     return []
 
 
@@ -192,10 +192,10 @@ def _resident() -> int:
 def equal_names(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
     """Two modules of one name are two modules."""
     other = parse(str(module).replace("multiply", "subtract"))
-    given = drawn(module, 0)
+    inputs = drawn(module, 0)
     first, second = backend.load(other), backend.load(module)
-    _one(first, given)
-    return [(given, copied(_one(second, given)))]
+    _one(first, inputs)
+    return [(inputs, copied(_one(second, inputs)))]
 
 
 def must_fail(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
@@ -209,26 +209,26 @@ def must_fail(backend: Backend, module: Module) -> list[tuple[list[Value], Value
 
 def wrong_arguments(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
     """Arguments of other types or sizes, or too few of them, are an error, and harm nobody."""
-    loaded, given = backend.load(module), drawn(module, 0)
+    loaded, inputs = backend.load(module), drawn(module, 0)
     wrong = {
-        "too few arguments": given[:-1],
-        "an argument of another element type": [given[0].astype(np.float64), *given[1:]],
-        "an argument of another size": [given[0][:1], *given[1:]],
+        "too few arguments": inputs[:-1],
+        "an argument of another element type": [inputs[0].astype(np.float64), *inputs[1:]],
+        "an argument of another size": [inputs[0][:1], *inputs[1:]],
     }
-    for what, arguments in wrong.items():
+    for mistake, arguments in wrong.items():
         try:
             _one(loaded, arguments)
         except Exception:
             continue
-        raise BrokenPromiseError(f"{what} is no error")
-    return [(given, copied(_one(loaded, given)))]
+        raise BrokenPromiseError(f"{mistake} is no error")
+    return [(inputs, copied(_one(loaded, inputs)))]
 
 
 def several_devices(backend: Backend, module: Module) -> list[tuple[list[Value], Value]]:
     """Devices that need each other meet, or the backend says that it can't."""
-    given = [drawn(module, seed) for seed in range(2)]
-    values = backend.load(module)(given)
-    total = given[0][0] + given[1][0]
+    lists = [drawn(module, seed) for seed in range(2)]
+    values = backend.load(module)(lists)
+    total = lists[0][0] + lists[1][0]
     for device, value in enumerate(values):
         if not np.allclose(value, total):
             raise BrokenPromiseError(f"all-reduce gives device {device} another sum than 0 + 1")

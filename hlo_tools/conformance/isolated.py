@@ -129,8 +129,8 @@ def _serve(name: str, there: Connection) -> None:
         there.send(answer)
 
 
-def _value(backend: Backend, what: str, asked: Any, arguments: tuple[Value, ...]) -> Value:
-    if what == "value":
+def _value(backend: Backend, question: str, asked: Any, arguments: tuple[Value, ...]) -> Value:
+    if question == "value":
         loaded = backend.load(without_donations(asked))
         return copied(loaded([list(arguments)])[0])
     behaviour = BEHAVIOURS[int(asked)]

@@ -85,10 +85,10 @@ def opcode_probes(
     for element_type in types:
         random = Random(f"{seed} {opcode} {element_type}")
         for values in (nasty, small if "data_dependent" in ROWS[opcode].traits else tame):
-            made = _of_type(opcode, element_type, random)
-            if made is not None:
-                arguments = tuple(values(p.shape, random) for p in made.entry.parameters)
-                yield Probe(opcode, made, arguments, promise_of(opcode, made))
+            sample = _of_type(opcode, element_type, random)
+            if sample is not None:
+                arguments = tuple(values(p.shape, random) for p in sample.entry.parameters)
+                yield Probe(opcode, sample, arguments, promise_of(opcode, sample))
         if ROWS[opcode].elementwise:
             sources = TYPES if opcode == "convert" else (element_type,)
             yield from _of_pairs(opcode, element_type, sources, random)
@@ -103,13 +103,15 @@ def _of_pairs(
         for result in (*(element_type,) * 6, PRED):
             shape = array(result, (SPECIAL**2,))
             try:
-                made = single(opcode, shape, random, (source,))
+                program = single(opcode, shape, random, (source,))
             except (UnfitError, HloError):
                 continue
-            given = [p.shape for p in made.entry.parameters]
-            if given and all(source is not s.element_type for s in given):
+            shapes = [p.shape for p in program.entry.parameters]
+            if shapes and all(source is not s.element_type for s in shapes):
                 continue
-            yield Probe(opcode, made, tuple(map(_pairs, given, range(3))), promise_of(opcode, made))
+            yield Probe(
+                opcode, program, tuple(map(_pairs, shapes, range(3))), promise_of(opcode, program)
+            )
             break
 
 
@@ -126,9 +128,9 @@ def _pairs(shape: Shape, position: int) -> Any:
     return np.resize(meeting[position], shape.dims)
 
 
-def promise_of(opcode: str, made: Module) -> Promise:
+def promise_of(opcode: str, sample: Module) -> Promise:
     """The exactness that is asked of a module of one opcode."""
-    leaves = [s for p in (*made.entry.parameters, made.entry.root) for _, s in p.shape.leaves()]
+    leaves = [s for p in (*sample.entry.parameters, sample.entry.root) for _, s in p.shape.leaves()]
     types = {leaf.element_type for leaf in leaves if leaf.is_array}
     if opcode in _ALGORITHMS:
         return LOOSE
@@ -157,16 +159,16 @@ def _of_type(opcode: str, element_type: ElementType, random: Random) -> Module |
     for attempt in range(_TRIES):
         result = PRED if attempt % 2 and element_type is not PRED else element_type
         try:
-            made = single(opcode, array(result, random_dims(random)), random, (element_type,))
+            sample = single(opcode, array(result, random_dims(random)), random, (element_type,))
         except (UnfitError, HloError):
             continue
-        shapes = [made.entry.root.shape, *(p.shape for p in made.entry.parameters)]
+        shapes = [sample.entry.root.shape, *(p.shape for p in sample.entry.parameters)]
         leaves = [leaf for shape in shapes for _, leaf in shape.leaves()]
         if all(leaf.element_type is not element_type for leaf in leaves):
             continue
         if all(leaf.size for leaf in leaves):
-            return made
-        empty = made
+            return sample
+        empty = sample
     return empty
 
 
@@ -181,17 +183,17 @@ def single(opcode: str, shape: Shape, random: Random, types: tuple[ElementType, 
     wanted = operands_for[opcode](random, shape, {"types": types})
     need(all(s.size <= _MOST_ELEMENTS for w in wanted.operands for _, s in w.leaves()))
     maker = InstructionMaker()
-    given = [maker.parameter(s, n) for n, s in enumerate(wanted.operands)]
+    parameters = [maker.parameter(s, n) for n, s in enumerate(wanted.operands)]
     called = [
         scalar_computation(kind, wanted.operands[0].element_type, maker.names)
         for kind in wanted.called
     ]
     declared = shape if opcode in EXPLICIT_SHAPE else None
-    root = maker.make(opcode, *given, shape=declared, called=called, **wanted.attrs)
+    root = maker.make(opcode, *parameters, shape=declared, called=called, **wanted.attrs)
     need(infer(root).compatible(shape) or declared is not None)
-    made = module(maker.computation("main", given, root))
-    verify(made)
-    return made
+    sample = module(maker.computation("main", parameters, root))
+    verify(sample)
+    return sample
 
 
 def calling_probes(seed: int = 0, count: int = 60) -> Iterator[Probe]:
@@ -204,13 +206,13 @@ def calling_probes(seed: int = 0, count: int = 60) -> Iterator[Probe]:
         if inner is None:
             continue
         try:
-            made = embedded(inner, random)
-            verify(made)
+            outer = embedded(inner, random)
+            verify(outer)
         except (UnfitError, HloError):
             continue
-        about = next(i.opcode for i in made.entry.instructions if i.opcode in CALLING)
-        arguments = tuple(nasty(p.shape, random) for p in made.entry.parameters)
-        yield Probe(about, made, arguments, CLOSE)
+        about = next(i.opcode for i in outer.entry.instructions if i.opcode in CALLING)
+        arguments = tuple(nasty(p.shape, random) for p in outer.entry.parameters)
+        yield Probe(about, outer, arguments, CLOSE)
         count -= 1
 
 
@@ -218,22 +220,22 @@ def random_probes(count: int, seed: int = 0) -> Iterator[Probe]:
     """Random modules; passes of the backend may round otherwise."""
     for number in range(count):
         random = Random(f"{seed} module {number}")
-        made = random_module(random, size=random.randint(2, 10))
+        sample = random_module(random, size=random.randint(2, 10))
         fill = STYLES[random.choice(sorted(STYLES))]
-        arguments = tuple(fill(p.shape, random) for p in made.entry.parameters)
-        yield Probe("random modules", made, arguments, ROUNDING)
+        arguments = tuple(fill(p.shape, random) for p in sample.entry.parameters)
+        yield Probe("random modules", sample, arguments, ROUNDING)
 
 
 @cache
 def structures() -> tuple[Probe, ...]:
     """Modules whose difficulty is their form: results, loops and branches of all kinds."""
-    found: list[Probe] = []
+    probes: list[Probe] = []
     for about, text in STRUCTURES:
-        made = parse(text)
-        verify(made)
+        sample = parse(text)
+        verify(sample)
         random = Random(text)
-        found += [
-            Probe(about, made, tuple(fill(p.shape, random) for p in made.entry.parameters))
+        probes += [
+            Probe(about, sample, tuple(fill(p.shape, random) for p in sample.entry.parameters))
             for fill in (small, tame)
         ]
-    return tuple(found)
+    return tuple(probes)

@@ -20,31 +20,31 @@ MOST = 1
 MOST_REFUSALS = 5
 
 
-def chosen(found: Findings) -> list[BackendFinding]:
+def chosen(findings: Findings) -> list[BackendFinding]:
     """The findings that are shown with the smallest module: wrong values before crashes."""
-    ordered = sorted(found.first.values(), key=lambda f: (f.promise is None, f.kind == CRASHED))
+    ordered = sorted(findings.first.values(), key=lambda f: (f.promise is None, f.kind == CRASHED))
     return ordered[:MOST]
 
 
-def write(found: Findings, shown: Sequence[BackendFinding], name: str, reference: str) -> None:
+def write(findings: Findings, shown: Sequence[BackendFinding], name: str, reference: str) -> None:
     """Print the table, and the first wrong answer about each opcode."""
-    total = sum(sum(own.values()) for own in found.counts.values())
-    made = table_of(("",), KINDS)
-    for about, own in found.counts.items():
-        made.add_row(about, *(str(own[kind]) if own[kind] else "" for kind in KINDS))
-    print_table(made)
-    sums = {kind: sum(own[kind] for own in found.counts.values()) for kind in KINDS}
-    told = ", ".join(f"{n:,} {kind}" for kind, n in sums.items() if n)
-    print(f"{name} beside {reference}: {counted(total, 'answer')}, {told or 'none'}")
-    for about, why in list(found.refusals.items())[:MOST_REFUSALS]:
+    total = sum(sum(own.values()) for own in findings.counts.values())
+    counts_table = table_of(("",), KINDS)
+    for about, own in findings.counts.items():
+        counts_table.add_row(about, *(str(own[kind]) if own[kind] else "" for kind in KINDS))
+    print_table(counts_table)
+    sums = {kind: sum(own[kind] for own in findings.counts.values()) for kind in KINDS}
+    totals = ", ".join(f"{n:,} {kind}" for kind, n in sums.items() if n)
+    print(f"{name} beside {reference}: {counted(total, 'answer')}, {totals or 'none'}")
+    for about, why in list(findings.refusals.items())[:MOST_REFUSALS]:
         print(f"  {about} is refused: {why}")
-    if len(found.refusals) > MOST_REFUSALS:
-        print(f"  ... and {len(found.refusals) - MOST_REFUSALS} more")
-    for about, first in found.first.items():
+    if len(findings.refusals) > MOST_REFUSALS:
+        print(f"  ... and {len(findings.refusals) - MOST_REFUSALS} more")
+    for about, first in findings.first.items():
         print(f"  {about} is {'wrong' if first.kind == WRONG else 'a crash'}: {first.told}")
     for finding in shown:
         print(f"\n{finding.about}: {finding.told}\n{spelled(finding)}", end="")
-    if not found.first and sums[REFUSED] == total:
+    if not findings.first and sums[REFUSED] == total:
         print("all of it was refused, so nothing was checked")
 
 

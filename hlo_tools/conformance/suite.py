@@ -75,11 +75,11 @@ class Findings:
     first: dict[str, BackendFinding] = field(default_factory=dict[str, BackendFinding])
     refusals: dict[str, str] = field(default_factory=dict[str, str])
 
-    def add(self, about: str, kind: str, told: str = "", number: int = 1) -> bool:
+    def add(self, about: str, kind: str, detail: str = "", number: int = 1) -> bool:
         """Count answers; whether this is the first wrong one."""
         self.counts.setdefault(about, Counter())[kind] += number
         if kind == REFUSED:
-            self.refusals.setdefault(about, told)
+            self.refusals.setdefault(about, detail)
         return kind in (WRONG, CRASHED) and about not in self.first
 
     @property
@@ -112,51 +112,51 @@ class Suite:
 
     def run(self) -> Findings:
         """Ask everything."""
-        found, there = Findings(), Isolated(self.name)
+        findings, there = Findings(), Isolated(self.name)
         wanted = self.right or Reference.beside(self.name, self.reference)
         try:
-            for _ in self._questions(found, there, wanted):
-                if self.early and found.first:
+            for _ in self._questions(findings, there, wanted):
+                if self.early and findings.first:
                     break
         finally:
             there.close()
             if wanted is not self.right:
                 wanted.close()
-        return found
+        return findings
 
-    def _questions(self, found: Findings, there: Isolated, wanted: Reference) -> Iterator[None]:
+    def _questions(self, findings: Findings, there: Isolated, wanted: Reference) -> Iterator[None]:
         """Ask the cheap questions first: those of opcodes are nearly all of the time."""
         if not self.opcodes:
             for number in range(len(BEHAVIOURS)):
                 self.show(BEHAVIOURS[number].about)
-                self._behave(found, there, wanted, number)
+                self._behave(findings, there, wanted, number)
                 yield
             forms = chain(wanted.known(structures), wanted.known(calling_probes, self.seed))
-            yield from self._ask_each(found, there, wanted, forms)
+            yield from self._ask_each(findings, there, wanted, forms)
         for opcode in self.opcodes or OPCODES:
             self.show(opcode)
             probes = wanted.known(opcode_probes, opcode, self.seed)
             started = there.started
-            for probe in self._unless_all_equal(found, there, wanted, probes):
+            for probe in self._unless_all_equal(findings, there, wanted, probes):
                 if there.started > started + MOST_DEATHS:
                     break
-                self._ask(found, there, wanted, probe)
+                self._ask(findings, there, wanted, probe)
                 yield
         if not self.opcodes:
             drawn = MOST_DRAWN * self.examples
             modules = wanted.known(random_probes, drawn, self.seed, most=self.examples)
-            yield from self._ask_each(found, there, wanted, modules)
+            yield from self._ask_each(findings, there, wanted, modules)
 
     def _ask_each(
-        self, found: Findings, there: Isolated, wanted: Reference, probes: Iterable[Probe]
+        self, findings: Findings, there: Isolated, wanted: Reference, probes: Iterable[Probe]
     ) -> Iterator[None]:
         for probe in probes:
             self.show(probe.about)
-            self._ask(found, there, wanted, probe)
+            self._ask(findings, there, wanted, probe)
             yield
 
     def _unless_all_equal(
-        self, found: Findings, there: Isolated, wanted: Reference, probes: Sequence[Probe]
+        self, findings: Findings, there: Isolated, wanted: Reference, probes: Sequence[Probe]
     ) -> Sequence[Probe]:
         """The probes that must be asked one by one: none, if all are right in one module."""
         if not probes:
@@ -169,32 +169,36 @@ class Suite:
         pairs = zip(probes, answer.value, strict=True)
         if any(wanted.apart(p, value) for p, value in pairs):
             return probes
-        found.add(probes[0].about, EQUAL, number=len(probes))
+        findings.add(probes[0].about, EQUAL, number=len(probes))
         return []
 
-    def _ask(self, found: Findings, there: Isolated, wanted: Reference, probe: Probe) -> None:
-        kind, told = wanted.judged(there.value(probe.module, probe.arguments), probe)
-        if found.add(probe.about, kind, told):
+    def _ask(self, findings: Findings, there: Isolated, wanted: Reference, probe: Probe) -> None:
+        kind, detail = wanted.judged(there.value(probe.module, probe.arguments), probe)
+        if findings.add(probe.about, kind, detail):
             case = Case(probe.module, probe.arguments)
-            found.first[probe.about] = BackendFinding(probe.about, kind, told, case, probe.promise)
+            findings.first[probe.about] = BackendFinding(
+                probe.about, kind, detail, case, probe.promise
+            )
 
-    def _behave(self, found: Findings, there: Isolated, wanted: Reference, number: int) -> None:
+    def _behave(self, findings: Findings, there: Isolated, wanted: Reference, number: int) -> None:
         behaviour, answer = BEHAVIOURS[number], there.behave(number)
         about, module = behaviour.about, behaviour.module
-        kind, told, given = EQUAL, answer.told, ()
+        kind, detail, inputs = EQUAL, answer.told, ()
         if answer.kind == "value":
             for arguments, value in answer.value:
                 probe = Probe(about, without_donations(module), tuple(arguments))
                 if not wanted.knows(probe):
                     continue
                 if apart := wanted.apart(probe, value):
-                    kind, told, given = WRONG, f"{_promise(number)}: {apart}", tuple(arguments)
+                    kind, detail, inputs = WRONG, f"{_promise(number)}: {apart}", tuple(arguments)
                     break
         else:
             kind = WRONG if answer.kind == "broken" else answer.kind
-            told = f"{_promise(number)}: {told}" if kind == WRONG else told
-        if found.add(about, kind, told):
-            found.first[about] = BackendFinding(about, kind, told, Case(module, given or None))
+            detail = f"{_promise(number)}: {detail}" if kind == WRONG else detail
+        if findings.add(about, kind, detail):
+            findings.first[about] = BackendFinding(
+                about, kind, detail, Case(module, inputs or None)
+            )
 
 
 def _promise(number: int) -> str:
@@ -230,7 +234,7 @@ class Reference:
     @classmethod
     def beside(cls, name: str, reference: str) -> Reference:
         """The reference for a backend; either may flush subnormal numbers."""
-        return cls(reference, all(find(each).keeps_subnormals for each in (name, reference)))
+        return cls(reference, all(find(backend).keeps_subnormals for backend in (name, reference)))
 
     def answer(self, probe: Probe) -> Answer:
         """The right answer, computed once."""
@@ -256,32 +260,32 @@ class Reference:
         return self.answer(probe).kind == "value"
 
     def known(
-        self, make: Callable[..., Iterable[Probe]], *given: object, most: int | None = None
+        self, make: Callable[..., Iterable[Probe]], *parameters: object, most: int | None = None
     ) -> tuple[Probe, ...]:
         """The questions that the reference knows, made and answered once: at most so many.
 
         Another one is taken for each that it refuses: XLA's parser, verifier and conversion to
         StableHLO refuse about a quarter of random modules.
         """
-        key = (make, given, most)
+        key = (make, parameters, most)
         if key not in self._known:
-            made = map(self.within, make(*given))
-            self._known[key] = tuple(islice(filter(self.knows, made), most))
+            probes = map(self.within, make(*parameters))
+            self._known[key] = tuple(islice(filter(self.knows, probes), most))
         return self._known[key]
 
     def judged(self, answer: Answer, probe: Probe) -> tuple[str, str]:
         """The kind of an answer, and the difference or the reason."""
         if answer.kind != "value":
             return answer.kind, answer.told
-        told = self.apart(probe, answer.value)
-        return (WRONG, told) if told else (EQUAL, "")
+        difference_text = self.apart(probe, answer.value)
+        return (WRONG, difference_text) if difference_text else (EQUAL, "")
 
     def apart(self, probe: Probe, got: Value) -> str:
         """The difference of a value from the right one; empty if there is none."""
         want, got = self._kept(self.value(probe)), self._kept(got)
         arguments = list(probe.arguments)
-        found = difference(probe.module, None, arguments, probe.promise, want, got)
-        return "" if found is None else str(found)
+        difference_found = difference(probe.module, None, arguments, probe.promise, want, got)
+        return "" if difference_found is None else str(difference_found)
 
     def within(self, probe: Probe) -> Probe:
         """A question on arguments that the reference keeps."""
@@ -308,8 +312,8 @@ def without_subnormals(array: Any) -> Any:
     if float_format(parts.dtype).exponent_bits < float_format(np.dtype(np.float32)).exponent_bits:
         return array
     wide = widened(parts)
-    limits = [cast("Any", ml_dtypes.finfo(each)) for each in (parts.dtype, wide.dtype)]
-    small = np.abs(wide) < max(float(each.tiny) for each in limits)
+    limits = [cast("Any", ml_dtypes.finfo(kind)) for kind in (parts.dtype, wide.dtype)]
+    small = np.abs(wide) < max(float(limit.tiny) for limit in limits)
     flushed = np.where(small, np.copysign(0, wide), wide).astype(parts.dtype)
     return flushed.view(array.dtype).reshape(np.shape(array))
 
@@ -321,23 +325,23 @@ def smallest(
     if finding.promise is None:
         return finding
     there, wanted = Isolated(name), Reference.beside(name, reference)
-    told = finding.told
+    detail = finding.told
 
     def holds(case: Case) -> bool:
-        nonlocal told
+        nonlocal detail
         if there.started > MOST_DEATHS:
             return False
         probe = Probe(finding.about, case.module, tuple(case.arguments or ()), finding.promise)
-        kept = Case(case.module, wanted.within(probe).arguments)
-        if str(kept) != str(case) or not wanted.knows(probe):
+        smaller = Case(case.module, wanted.within(probe).arguments)
+        if str(smaller) != str(case) or not wanted.knows(probe):
             return False
         kind, now = wanted.judged(there.value(probe.module, probe.arguments), probe)
         if kind == finding.kind:
-            told = now
+            detail = now
         return kind == finding.kind
 
     try:
-        return replace(finding, case=shrink(finding.case, holds, seconds=seconds), told=told)
+        return replace(finding, case=shrink(finding.case, holds, seconds=seconds), told=detail)
     finally:
         there.close()
         wanted.close()

@@ -56,7 +56,7 @@ class Influence:
     def only_moves(self) -> bool:
         """Whether whatever depends on something is an element of an argument, unchanged."""
         pairs = zip(self.sources, self.moved, strict=True)
-        return any(self.moved) and all(source or not found for found, source in pairs)
+        return any(self.moved) and all(source or not is_moved for is_moved, source in pairs)
 
 
 def influence(
@@ -86,47 +86,47 @@ def influence(
                     if small:
                         same = before[i] == value and after[i] == changed
                         follows[i][source] = follows[i].get(source, True) and bool(same)
-    moved = tuple(next((s for s, same in each.items() if same), None) for each in follows)
+    moved = tuple(next((s for s, same in follow.items() if same), None) for follow in follows)
     return Influence(tuple(map(frozenset, sources)), moved)
 
 
-def influence_of(example: Module, given: Sequence[Any]) -> Influence | None:
+def influence_of(example: Module, arguments: Sequence[Any]) -> Influence | None:
     """Operand elements that each element of a result depends on, where all are few."""
     sizes = [p.shape.size if p.shape.is_array else 0 for p in example.entry.parameters]
-    if not given or not all(sizes) or sum(sizes) > MOST_ELEMENTS:
+    if not arguments or not all(sizes) or sum(sizes) > MOST_ELEMENTS:
         return None
 
     def run(arguments: Sequence[Any]) -> Array | None:
         return first_array(evaluate(example, *arguments))
 
     try:
-        result = run(given)
+        result = run(arguments)
         if result is None or not 1 <= result.size <= MOST_ELEMENTS:
             return None
-        return influence(run, list(map(np.asarray, given)))
+        return influence(run, list(map(np.asarray, arguments)))
     except (HloError, TypeError, ValueError):
         return None
 
 
-def is_telling(example: Module, given: Sequence[Any]) -> bool:
+def is_telling(example: Module, arguments: Sequence[Any]) -> bool:
     """Whether a picture of an example shows all that its opcode does.
 
     Each argument is used, and there are elements of the result that come from different ones.
     """
-    found = influence_of(example, given)
-    result = None if found is None else first_array(evaluate(example, *given))
-    if found is None or result is None or not mixes_elements(found, given, result):
+    moved = influence_of(example, arguments)
+    result = None if moved is None else first_array(evaluate(example, *arguments))
+    if moved is None or result is None or not mixes_elements(moved, arguments, result):
         return False
-    used = {source.argument for each in found.sources for source in each}
-    return len(set(found.sources)) >= LEAST_DIFFERENT and len(used) == len(given)
+    used = {source.argument for some in moved.sources for source in some}
+    return len(set(moved.sources)) >= LEAST_DIFFERENT and len(used) == len(arguments)
 
 
-def mixes_elements(found: Influence, given: Sequence[Any], result: Array) -> bool:
+def mixes_elements(influences: Influence, arguments: Sequence[Any], result: Array) -> bool:
     """Whether some element comes from another index, or from an array of another shape."""
     return any(
-        source.element != i or np.shape(given[source.argument]) != result.shape
-        for i, each in enumerate(found.sources)
-        for source in each
+        source.element != i or np.shape(arguments[source.argument]) != result.shape
+        for i, sources_of in enumerate(influences.sources)
+        for source in sources_of
     )
 
 

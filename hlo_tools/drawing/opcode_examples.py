@@ -79,17 +79,17 @@ def module_with(name: str) -> Module:
     for written in (name, re.sub("-(done|update)$", "-start", name)):
         if (path := FOLDER / f"{written}.hlo").exists():
             return load(path)
-    made = own_examples(name)
-    if not made:
+    examples = own_examples(name)
+    if not examples:
         return found_example(name)
-    telling = (m for m in made[:TRIED] if is_telling(m, numbers_for(m)))
-    return made[0] if OPCODES[name].elementwise else next(telling, made[0])
+    telling = (m for m in examples[:TRIED] if is_telling(m, numbers_for(m)))
+    return examples[0] if OPCODES[name].elementwise else next(telling, examples[0])
 
 
 def run_example(module: Module) -> Example:
     """A module, run on numbers that are easy to read."""
     count = module.header.replica_count * module.header.num_partitions
-    given = [numbers_for(module, number * APART) for number in range(count)]
+    arguments = [numbers_for(module, number * APART) for number in range(count)]
     devices = [Device() for _ in range(count)]
     steps: list[tuple[Instruction, Any]] = []
 
@@ -98,9 +98,9 @@ def run_example(module: Module) -> Example:
             steps.append((event.instr, event.value))
 
     sent = Host(module, devices).send()
-    results: Any = evaluate(module, per_device=given, devices=devices, observe=observe)
+    results: Any = evaluate(module, per_device=arguments, devices=devices, observe=observe)
     taken = [v for d in devices for v in (*d.outfeed, *(x for q in d.to_host.values() for x in q))]
-    return Example(module, given, sent, results, steps, taken)
+    return Example(module, arguments, sent, results, steps, taken)
 
 
 @dataclass
@@ -165,8 +165,8 @@ def own_examples(name: str) -> list[Module]:
         cases = list(one_instruction(name, 30, (F32, S32, PRED), plain=True))
     except KeyError:
         return []
-    made = [case.module for case in cases if case.module.entry.root.opcode == name]
-    return sorted(made, key=oddness)
+    modules = [case.module for case in cases if case.module.entry.root.opcode == name]
+    return sorted(modules, key=oddness)
 
 
 def oddness(module: Module) -> tuple[int, int]:

@@ -88,17 +88,17 @@ def picture_of_elements(name: str, example: Example) -> Picture | None:
     row = OPCODES[name]
     if row.traits & {"sequential", "effect", "async"}:
         return None
-    found = influence_of(example.module, example.first)
+    influences = influence_of(example.module, example.first)
     result = first_array(example.results[0])
-    if found is None or result is None:
+    if influences is None or result is None:
         return None
     # The picture of any other opcode would be one colour after the other.
     by_element = row.elementwise or row.called or "movement" in row.traits
-    if not by_element and not mixes_elements(found, example.first, result):
+    if not by_element and not mixes_elements(influences, example.first, result):
         return None
     names = [p.name for p in example.module.entry.parameters]
-    svg = elements.picture(names, list(map(np.asarray, example.first)), result, found)
-    return Picture(svg, MOVES if found.only_moves else COMPUTES)
+    svg = elements.picture(names, list(map(np.asarray, example.first)), result, influences)
+    return Picture(svg, MOVES if influences.only_moves else COMPUTES)
 
 
 def applied(root: Instruction, *operands: Array) -> Array:
@@ -111,12 +111,12 @@ def applied(root: Instruction, *operands: Array) -> Array:
     """
     builder = Builder()
     types = {np.dtype(t.dtype): t for t in (F32, S8, PRED, C64)}
-    made = [builder.parameter(array(types[o.dtype], o.shape)) for o in operands]
+    parameters = [builder.parameter(array(types[o.dtype], o.shape)) for o in operands]
     attrs: Any = root.attrs
-    given = {each.name: getattr(attrs, each.name) for each in fields(attrs)}
+    fields_given = {field.name: getattr(attrs, field.name) for field in fields(attrs)}
     if root.opcode == "convert":
-        given["shape"] = array(root.shape.element_type, operands[0].shape)
-    builder.add(root.opcode, *made, **given)
+        fields_given["shape"] = array(root.shape.element_type, operands[0].shape)
+    builder.add(root.opcode, *parameters, **fields_given)
     with np.errstate(all="ignore"):
         return np.asarray(evaluate(module(builder.build()), *operands))
 

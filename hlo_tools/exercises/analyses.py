@@ -72,9 +72,10 @@ def check_live_elements(answer: Submission, effort: SearchEffort) -> Mistake | N
     random, calls = Random(0), list[ShownCall]()
     for number in range(max(80, effort.examples)):
         size = 1 + number // 16
-        each = range(size)
+        elements = range(size)
         some = [
-            {e for e in each if random.random() < chance} for chance in (0.2, 0.2, *[0.35] * size)
+            {e for e in elements if random.random() < chance}
+            for chance in (0.2, 0.2, *[0.35] * size)
         ]
         after, decides, *reads = some
         shown = f"live_elements(after={after}, decides={decides}, reads={reads})"
@@ -144,9 +145,9 @@ def check_solve(answer: Submission, effort: SearchEffort) -> Mistake | None:
         return facts
 
     watched = Submission({"solve": on(answer["solve"])}, answer.path)
-    found = compare_calls(watched, "solve", on(own_solve), calls, show=shown_letters)
-    if found:
-        return found
+    mistake = compare_calls(watched, "solve", on(own_solve), calls, show=shown_letters)
+    if mistake:
+        return mistake
     # A list of waiting nodes computes 2 facts a node, sweeps half the square.
     chain = {f"v{n}": [f"v{n - 1}"] if n else [] for n in reversed(range(100))}
     theirs, own = (Reaching(chain, ["v0"]) for _ in range(2))
@@ -185,23 +186,23 @@ def check_interval(answer: Submission, effort: SearchEffort) -> Mistake | None:
     pairs = [(low, high) for low in ends for high in ends if low <= high]
     for _ in range(10 * max(60, effort.examples)):
         opcode = random.choice(list(OPERATIONS))
-        given = tuple(random.choice(pairs) for _ in range(2))
-        calls.append(ShownCall((opcode, *given), f"interval({opcode!r}, {given[0]}, {given[1]})"))
+        pair = tuple(random.choice(pairs) for _ in range(2))
+        calls.append(ShownCall((opcode, *pair), f"interval({opcode!r}, {pair[0]}, {pair[1]})"))
 
     def sound(want: Interval, got: Any) -> bool:
         return LOW <= got[0] <= want[0] and want[1] <= got[1] <= HIGH
 
     name = "interval"
-    found = compare_calls(answer, name, own_interval, calls, same=sound, show=repr)
-    if found:
-        return found
+    mistake = compare_calls(answer, name, own_interval, calls, same=sound, show=repr)
+    if mistake:
+        return mistake
 
     def as_small(want: Interval, got: Any) -> bool:
         return tuple(got) == want
 
     without_wrap = [call for call in calls if stays(*call.arguments)]
-    found = compare_calls(answer, name, own_interval, without_wrap, same=as_small, show=repr)
-    return found and Mistake("weak", "interval is too large", found.shown, found.location)
+    mistake = compare_calls(answer, name, own_interval, without_wrap, same=as_small, show=repr)
+    return mistake and Mistake("weak", "interval is too large", mistake.shown, mistake.location)
 
 
 def stays(opcode: str, first: Interval, second: Interval) -> bool:

@@ -28,13 +28,13 @@ def inside(
     """
 
     @wraps(function)
-    def run(answer: Submission, name: str, *given: Given.args, **_: Given.kwargs) -> Result:
-        return answer.run(function, name, *given)
+    def run(answer: Submission, name: str, *arguments: Given.args, **_: Given.kwargs) -> Result:
+        return answer.run(function, name, *arguments)
 
     return run
 
 
 @inside
-def called(answer: Submission, name: str, *given: Any) -> Any:
+def called(answer: Submission, name: str, *arguments: Any) -> Any:
     """The result of a student's function."""
-    return answer[name](*given)
+    return answer[name](*arguments)

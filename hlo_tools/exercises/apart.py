@@ -97,21 +97,25 @@ def check_apart(number: int, path: Path, limits: Limits = DEFAULT) -> GradedAnsw
 
 
 def run_apart(
-    what: str, name: str, path: Path, limits: Limits = DEFAULT, printed: IO[bytes] | None = None
+    check_name: str,
+    name: str,
+    path: Path,
+    limits: Limits = DEFAULT,
+    printed: IO[bytes] | None = None,
 ) -> GradedAnswer:
     """Look at an answer in a process of its own, in the sandbox where the system has one.
 
     Parameters
     ----------
-    what : a key of `CHECKS`. For one that is refereed, the answer runs in a third process.
+    check_name : a key of `CHECKS`. For one that is refereed, the answer runs in a third process.
     printed : the file for what the answer prints; by default standard error.
     """
     number = int(name) if name.isdigit() else 0
     out = printed.fileno() if printed else 2
-    apart = CHECKS[what] == REFEREED and path.suffix != ".hlo"
+    apart = CHECKS[check_name] == REFEREED and path.suffix != ".hlo"
     with tempfile.TemporaryFile() as result, ExitStack() as stack:
         start = partial(_started, stack, path, limits, out)
-        words = [what, name, str(path.resolve())]
+        words = [check_name, name, str(path.resolve())]
         words += map(str, (result.fileno(), limits.seconds, limits.megabytes, limits.examples))
         student = None
         if apart:
@@ -119,8 +123,8 @@ def run_apart(
             answers, gives = os.pipe()
             ends = (answers, asks)
             numbers = (asked, gives, limits.seconds, limits.megabytes)
-            given = [what, name, str(path.resolve()), *map(str, numbers)]
-            student = start(["hlo_tools.exercises.referee", *given], (asked, gives))
+            command = [check_name, name, str(path.resolve()), *map(str, numbers)]
+            student = start(["hlo_tools.exercises.referee", *command], (asked, gives))
             for end in (asked, gives):
                 os.close(end)
             words += map(str, ends)
@@ -131,9 +135,9 @@ def run_apart(
             os.close(end)
         status = _waited(process, limits)
         result.seek(0)
-        told = result.read(MOST)
+        answer = result.read(MOST)
         with suppress(ValueError, TypeError, RecursionError):
-            report = GradedAnswer(**json.loads(told))
+            report = GradedAnswer(**json.loads(answer))
             if report.status != GONE or student is None:
                 return report
             status = _waited(student, limits)
@@ -193,15 +197,15 @@ def _ended(number: int, status: int, limits: Limits) -> GradedAnswer:
     """A process that said nothing."""
     signal_ = status - 128 if status > 128 else -status
     if status == confine.OVER_TIME or signal_ in (signal.SIGKILL, signal.SIGXCPU):
-        told = f"it ran for more than {limits.seconds} s: does it come to an end?"
-        return GradedAnswer(number, "time", told)
+        why = f"it ran for more than {limits.seconds} s: does it come to an end?"
+        return GradedAnswer(number, "time", why)
     if status == confine.OVER_MEMORY:
-        told = f"its processes and files need more than {limits.megabytes} MB"
-        return GradedAnswer(number, "memory", told)
+        why = f"its processes and files need more than {limits.megabytes} MB"
+        return GradedAnswer(number, "memory", why)
     if status == confine.OVER_PROCESSES:
         return GradedAnswer(number, "ended", f"it starts more than {confine.PROCESSES} processes")
-    told = f"signal {signal_}" if signal_ > 0 else f"status {status}"
-    return GradedAnswer(number, "ended", f"the process ended by itself ({told}), without a result")
+    why = f"signal {signal_}" if signal_ > 0 else f"status {status}"
+    return GradedAnswer(number, "ended", f"the process ended by itself ({why}), without a result")
 
 
 def check_here(number: int, path: Path, examples: int = 100, shrinking: float = 8) -> GradedAnswer:
@@ -221,17 +225,17 @@ def checked(
 
     number = exercise.number
     try:
-        found = exercise.find(read(), SearchEffort(examples, shrinking))
+        mistake = exercise.find(read(), SearchEffort(examples, shrinking))
     except HloError as error:
         return GradedAnswer(number, "missing" if error.code == "HLO204" else "error", str(error))
     except MemoryError:
         return GradedAnswer(number, "memory", "it needs more memory than there is")
-    if found is None:
-        told = f"exercise {number} is right" if number else "no mistake was found"
-        return GradedAnswer(number, "right", told)
-    location = found.location
+    if mistake is None:
+        message = f"exercise {number} is right" if number else "no mistake was found"
+        return GradedAnswer(number, "right", message)
+    location = mistake.location
     where = (str(location), location.function) if location else ("", "")
-    return GradedAnswer(number, found.kind, found.message, found.shown, *where)
+    return GradedAnswer(number, mistake.kind, mistake.message, mistake.shown, *where)
 
 
 def check_number(number: str, path: Path) -> GradedAnswer:
@@ -258,20 +262,20 @@ def main(words: list[str]) -> None:
     """Grade one answer, as the process that runs it, or judges it."""
     from hlo_tools.exercises.limits import limit  # noqa: PLC0415
 
-    what, name, path, result, seconds, megabytes, *_ = words
+    check_name, name, path, result, seconds, megabytes, *_ = words
     with os.fdopen(int(result), "wb", buffering=0) as file:
         limit(int(seconds), int(megabytes))
         # Of a module that the project made, which says nothing of the answer.
         warnings.filterwarnings("ignore", message="the text leaves out the value")
-        report = _report(what, name, Path(path), int(megabytes))
+        report = _report(check_name, name, Path(path), int(megabytes))
         file.write(json.dumps(asdict(report)).encode())
         # What the answer has left for the end does not run.
         sys.stdout.flush()
         os._exit(0)
 
 
-def _report(what: str, name: str, path: Path, megabytes: int) -> GradedAnswer:
-    module, _, function = CHECKS[what].partition(":")
+def _report(check_name: str, name: str, path: Path, megabytes: int) -> GradedAnswer:
+    module, _, function = CHECKS[check_name].partition(":")
     import_module("hlo_tools.exercises.catalogue")
     check = getattr(import_module(module), function)
     try:
@@ -281,8 +285,8 @@ def _report(what: str, name: str, path: Path, megabytes: int) -> GradedAnswer:
     except SystemExit:
         return GradedAnswer(0, "ended", "it ends the program, without a result")
     except Exception as error:
-        told = f"{type(error).__name__}: {error}".partition("\n")[0]
-        return GradedAnswer(0, "error", told)
+        message = f"{type(error).__name__}: {error}".partition("\n")[0]
+        return GradedAnswer(0, "error", message)
 
 
 if __name__ == "__main__":

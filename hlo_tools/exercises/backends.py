@@ -99,15 +99,15 @@ BUFFERS = 8
 
 def turning(buffers: int) -> Callable[[Array], Array]:
     """A module that doubles, whose results lie in several buffers in turn; in new ones for 0."""
-    kept: list[Array] = []
+    buffers_used: list[Array] = []
 
     def call(x: Array) -> Array:
-        if len(kept) < buffers or not buffers:
-            kept.append(x * 2)
-            return kept[-1]
-        kept.append(kept.pop(0))
-        kept[-1][...] = x * 2
-        return kept[-1]
+        if len(buffers_used) < buffers or not buffers:
+            buffers_used.append(x * 2)
+            return buffers_used[-1]
+        buffers_used.append(buffers_used.pop(0))
+        buffers_used[-1][...] = x * 2
+        return buffers_used[-1]
 
     return call
 

@@ -40,8 +40,8 @@ class Refused:
 
     def __str__(self) -> str:
         """The error, on one line."""
-        told = f"{type(self.error).__name__}: {self.error}".partition("\n")[0]
-        return f"an error ({told})"
+        message = f"{type(self.error).__name__}: {self.error}".partition("\n")[0]
+        return f"an error ({message})"
 
 
 def compare_calls(
@@ -63,7 +63,9 @@ def compare_calls(
     same : whether two results are equal.
     may_refuse : an HloError or ValueError counts as a result: where one refuses, so must the other.
     """
-    theirs, ours = (partial(via, each, name) for each in (answer, Submission({name: own})))
+    theirs, ours = (
+        partial(via, submission, name) for submission in (answer, Submission({name: own}))
+    )
     wrong: list[tuple[ShownCall, Any, Any]] = []
     for call in calls:
         want = result_of(ours, call, may_refuse)
@@ -79,8 +81,8 @@ def compare_calls(
     call, want, got = min(wrong, key=lambda w: len(w[0].shown))
     expected, yours = shown_safely(show, want), shown_safely(show, got)
     shown = f"{call.shown}\n\n// expected  {expected}\n// yours     {yours}"
-    found = Mistake("wrong", f"{name} gives a wrong result", shown)
-    return _again(found, theirs, call)
+    mistake = Mistake("wrong", f"{name} gives a wrong result", shown)
+    return _again(mistake, theirs, call)
 
 
 def shown_safely(show: Callable[[Any], str], value: Any) -> str:
@@ -119,11 +121,11 @@ def _or_refused(function: Callable[..., Any], call: ShownCall) -> Any:
         return Refused(error)
 
 
-def _again(found: Mistake, function: Callable[..., Any], call: ShownCall) -> Mistake:
+def _again(mistake: Mistake, function: Callable[..., Any], call: ShownCall) -> Mistake:
     return Mistake(
-        found.kind,
-        found.message,
-        found.shown,
-        found.location,
+        mistake.kind,
+        mistake.message,
+        mistake.shown,
+        mistake.location,
         lambda: function(*call.arguments),
     )

@@ -57,14 +57,14 @@ def one_instruction(
             if wanted.called:
                 return
             builder = Builder()
-            operands = [builder.parameter(each) for each in wanted.operands]
+            operands = [builder.parameter(operand) for operand in wanted.operands]
             declared = shape if opcode in EXPLICIT_SHAPE else None
             builder.add(opcode, *operands, shape=declared, **wanted.attrs)
-            made = module(builder.build())
+            sample = module(builder.build())
         except (UnfitError, HloError):
             continue
-        given = tuple(values(p.shape, random) for p in made.entry.parameters)
-        yield Case(made, given)
+        inputs = tuple(values(p.shape, random) for p in sample.entry.parameters)
+        yield Case(sample, inputs)
         count -= 1
         if not count:
             return
@@ -80,16 +80,16 @@ def compare_cases(
 ) -> Mistake | None:
     """The smallest case that can be found on which a student's function is wrong."""
     for case in cases:
-        if (found := wrong(case)) is None:
+        if (first_wrong := wrong(case)) is None:
             continue
 
-        def fails(smaller: Case, first: Wrong = found) -> bool:
+        def fails(smaller: Case, first: Wrong = first_wrong) -> bool:
             another = wrong(smaller)
             return another is not None and (another.error is None) == (first.error is None)
 
         small = shrink(case, fails, seconds=effort.seconds)
-        told = wrong(small) or found
-        return _finding(answer, name, small, told, wrong, message)
+        last_wrong = wrong(small) or first_wrong
+        return _finding(answer, name, small, last_wrong, wrong, message)
     return None
 
 
@@ -97,17 +97,17 @@ def _finding(
     answer: Submission,
     name: str,
     case: Case,
-    told: Wrong,
+    difference: Wrong,
     wrong: Callable[[Case], Wrong | None],
     message: str,
 ) -> Mistake:
-    if told.error is not None:
+    if difference.error is not None:
         shown = str(case.module).rstrip()
-        found = raised(name, told.error, answer.path, shown)
+        mistake = raised(name, difference.error, answer.path, shown)
     else:
-        found = Mistake("wrong", message, case_text(case, told.want, told.got))
-    location = found.location or answer.location(name)
-    return Mistake(found.kind, found.message, found.shown, location, lambda: wrong(case))
+        mistake = Mistake("wrong", message, case_text(case, difference.want, difference.got))
+    location = mistake.location or answer.location(name)
+    return Mistake(mistake.kind, mistake.message, mistake.shown, location, lambda: wrong(case))
 
 
 class Watched:
@@ -124,7 +124,7 @@ class Watched:
         self.function, self.types, self.wanted = function, types, wanted
         self.error: BaseException | None = None
 
-    def __call__(self, *given: Any) -> Any:
+    def __call__(self, *arguments: Any) -> Any:
         """The result of the function.
 
         Raises
@@ -136,7 +136,7 @@ class Watched:
         """
         try:
             with call_limited():
-                return self._typed(self.function(*given))
+                return self._typed(self.function(*arguments))
         except (Exception, CallTooLongError) as error:
             self.error = error
             raise

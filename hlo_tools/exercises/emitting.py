@@ -39,8 +39,8 @@ def compiled(
     watched = Watched(answer[name], Expr, "an expression of C")
 
     def run() -> Any:
-        made = emit_c.compile(case.module, optimize=False, remember=False, subnormals="keep")
-        return made(*case.arguments or ())
+        executable = emit_c.compile(case.module, optimize=False, remember=False, subnormals="keep")
+        return executable(*case.arguments or ())
 
     got, error = run_with(emits_c, opcode, entry(watched), run, watched)
     if error is not None:
@@ -53,7 +53,7 @@ def check_c(
     name: str,
     entry: type[Scalar | Element],
     types: tuple[ElementType, ...],
-    given: str = "",
+    text: str = "",
 ) -> Callable[[Submission, SearchEffort], Mistake | None]:
     """The check of a student's C of an opcode: compiled, against the interpreter."""
 
@@ -66,30 +66,30 @@ def check_c(
                 return Wrong(error=error)
             return Wrong(want, got) if differs(got, want) else None
 
-        found = [c for c in one_instruction(opcode, 40, types) if c.module.entry.root.shape.size]
-        found.sort(key=lambda c: c.size)
+        cases = [c for c in one_instruction(opcode, 40, types) if c.module.entry.root.shape.size]
+        cases.sort(key=lambda c: c.size)
         # Few and small ones, but of every rank.
-        picked = found[:: max(1, len(found) // min(CASES, effort.examples))]
-        if given:
-            module = hlo.parse(given)
+        picked = cases[:: max(1, len(cases) // min(CASES, effort.examples))]
+        if text:
+            module = hlo.parse(text)
             values = (nasty(p.shape, Random(0)) for p in module.entry.parameters)
             picked.append(Case(module, tuple(values)))
         for case in picked:
-            if told := wrong(case):
-                return tell(answer, name, case, told, wrong)
+            if difference := wrong(case):
+                return tell(answer, name, case, difference, wrong)
         return None
 
     return check
 
 
 def tell(
-    answer: Submission, name: str, case: Case, told: Wrong, wrong: Callable[[Case], Wrong | None]
+    answer: Submission, name: str, case: Case, fault: Wrong, wrong: Callable[[Case], Wrong | None]
 ) -> Mistake:
     """A finding about a module's C."""
-    if told.error is not None:
-        return raised(name, told.error, answer.path, str(case.module).rstrip())
+    if fault.error is not None:
+        return raised(name, fault.error, answer.path, str(case.module).rstrip())
     message = f"{name}: the C gives another value than the interpreter"
-    shown = case_text(case, told.want, told.got)
+    shown = case_text(case, fault.want, fault.got)
     return Mistake("wrong", message, shown, answer.location(name), lambda: wrong(case))
 
 

@@ -70,9 +70,9 @@ class Submission:
         """Whether it is in another process."""
         return False
 
-    def run(self, function: Callable[..., Any], name: str, *given: Any) -> Any:
+    def run(self, function: Callable[..., Any], name: str, *arguments: Any) -> Any:
         """The result of a function of this answer and a name in it, run where the answer is."""
-        return function(self, name, *given)
+        return function(self, name, *arguments)
 
     def location(self, name: str) -> FunctionLocation | None:
         """The location of a function, or of a method of a class: the line after its docstring."""
@@ -161,9 +161,9 @@ class Exercise:
         """The mistake of an answer; None if it has none."""
         first = next(iter(self.wants))
         try:
-            found = self.check(answer, effort)
+            mistake = self.check(answer, effort)
         except Exception as error:
             if answer.path is None:
                 raise
             return raised(first, error, answer.path).at(answer.location(first))
-        return found.at(answer.location(first)) if found else None
+        return mistake.at(answer.location(first)) if mistake else None

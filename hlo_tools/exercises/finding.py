@@ -112,19 +112,19 @@ def raised(name: str, error: BaseException, path: Path | None, shown: str = "") 
     causes = [error]
     while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
         causes.append(cause)
-    if any(isinstance(each, NotImplementedError) for each in causes):
+    if any(isinstance(cause, NotImplementedError) for cause in causes):
         return unwritten(name)
     frame = frame_of(error, path)
     line = f" in line {frame.lineno}" if frame else ""
     if isinstance(error, CallTooLongError):
-        told = f"{name} has not come to an end after {CALL_SECONDS} s{line and ','}{line}"
-        return Mistake("time", told, shown)
+        message = f"{name} has not come to an end after {CALL_SECONDS} s{line and ','}{line}"
+        return Mistake("time", message, shown)
     if isinstance(error, ResultTypeError):
         return Mistake("error", f"{name} {error}", shown)
-    told = str(error).partition("\n")[0]
+    message = str(error).partition("\n")[0]
     # A debugger stops where the message points.
     where = FunctionLocation(path.name, frame.lineno or 1, frame.name) if frame and path else None
-    return Mistake("error", f"{name} raises {type(error).__name__}{line}: {told}", shown, where)
+    return Mistake("error", f"{name} raises {type(error).__name__}{line}: {message}", shown, where)
 
 
 def frame_of(error: BaseException, path: Path | None) -> traceback.FrameSummary | None:
@@ -137,11 +137,11 @@ def frame_of(error: BaseException, path: Path | None) -> traceback.FrameSummary 
 def case_text(case: Case, want: Any, got: Any) -> str:
     """A module with its inputs, the expected results, and the actual ones."""
     parts = [f"{case.module}".rstrip()]
-    given = [
+    argument_lines = [
         f"// %{p.name} = {value_text(value)}"
         for p, value in zip(case.module.entry.parameters, case.arguments or (), strict=False)
     ]
-    parts += ["\n".join(given)] if given else []
+    parts += ["\n".join(argument_lines)] if argument_lines else []
     parts.append(f"// expected  {value_text(want)}\n// yours     {value_text(got)}")
     return "\n\n".join(parts)
 

@@ -81,9 +81,9 @@ def check_surrounding(answer: Submission, effort: SearchEffort) -> Mistake | Non
     for _ in range(max(30, effort.examples)):
         size = random.randint(1, 12)
         start = random.randrange(size)
-        given = size, start, random.randint(start + 1, size), random.randint(1, 4)
-        shown = "size = {}, start = {}, limit = {}, stride = {}".format(*given)
-        calls.append(ShownCall(given, shown))
+        arguments = size, start, random.randint(start + 1, size), random.randint(1, 4)
+        shown = "size = {}, start = {}, limit = {}, stride = {}".format(*arguments)
+        calls.append(ShownCall(arguments, shown))
     return compare_calls(answer, "surrounding", own_surrounding, calls, same=same_numbers, show=str)
 
 
@@ -94,13 +94,13 @@ def same_numbers(want: Sequence[int], got: Sequence[int]) -> bool:
 
 def own_cotangents(graph: Graph, root: str, hand_back: HandBack) -> dict[str, float]:
     """Values from the last to the first: each hands its whole cotangent back, once."""
-    found = dict.fromkeys(graph, 0.0)
-    found[root] = 1.0
+    sums = dict.fromkeys(graph, 0.0)
+    sums[root] = 1.0
     for name in reversed(list(graph)):
-        if found[name]:
-            for operand, part in zip(graph[name], hand_back(name, found[name]), strict=True):
-                found[operand] += part
-    return found
+        if sums[name]:
+            for operand, part in zip(graph[name], hand_back(name, sums[name]), strict=True):
+                sums[operand] += part
+    return sums
 
 
 def random_graph(random: Random, count: int) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
@@ -141,9 +141,9 @@ def check_cotangents(answer: Submission, effort: SearchEffort) -> Mistake | None
             )
         )
     # The project's own is asked too: it calls each function once more.
-    found = compare_calls(answer, "cotangents", own_cotangents, calls, same=same_numbers_of)
-    if found or most[0] <= TWICE:
-        return found
+    mistake = compare_calls(answer, "cotangents", own_cotangents, calls, same=same_numbers_of)
+    if mistake or most[0] <= TWICE:
+        return mistake
     message = f"hand_back was called {most[0] - 1} times for one value, where once would do"
     return Mistake("weak", message)
 
@@ -193,8 +193,8 @@ def check_distance(answer: Submission, effort: SearchEffort) -> Mistake | None:
     def least(n: int) -> int:
         return held(n, own_distance(n))
 
-    if found := compare_calls(watched, "distance", least, calls, same=legal, show=str):
-        return found
+    if mistake := compare_calls(watched, "distance", least, calls, same=legal, show=str):
+        return mistake
     for n in trips:
         best, got = least(n), judged(n)
         if got > best:

@@ -112,19 +112,19 @@ def check_kernel(
         try:
             there = kernels_of(answer, "kernel", file)
         except HloError as error:
-            told = str(error)
+            message = str(error)
             # Compilers name the place at which they notice it.
-            if re.search(r"expected .*before", told) or "expected ';'" in told:
-                told += "\n   = often a `;` is missing at the end of the line before"
-            return Mistake("error", f"{name} does not compile", told)
+            if re.search(r"expected .*before", message) or "expected ';'" in message:
+                message += "\n   = often a `;` is missing at the end of the line before"
+            return Mistake("error", f"{name} does not compile", message)
         if name not in there:
             return Mistake("missing", f"there is no kernel {name} in it")
         for launch in launches:
-            found, result = judged(answer, file, name, launch, want)
-            if found is None and launch.then is not None:
-                found = judged(answer, file, name, launch.then(result), want)[0]
-            if found:
-                return found
+            mistake, result = judged(answer, file, name, launch, want)
+            if mistake is None and launch.then is not None:
+                mistake = judged(answer, file, name, launch.then(result), want)[0]
+            if mistake:
+                return mistake
         return None
 
     return check
@@ -154,19 +154,19 @@ def run_launch(
         host.NamedMemory(a.ctypes.data, a.nbytes, f"argument {n + 1}")
         for n, a in enumerate([*arrays, result])
     ]
-    given: list[Any] = [a.ctypes.data for a in [*arrays, result]]
-    given += [np.int32(size) for size in launch.sizes]
+    passed: list[Any] = [a.ctypes.data for a in [*arrays, result]]
+    passed += [np.int32(size) for size in launch.sizes]
     try:
-        found = apart(
+        findings = apart(
             lambda: library.launch(
-                kernel, launch.grid, launch.block, 0, given, memory=memory, seed=1
+                kernel, launch.grid, launch.block, 0, passed, memory=memory, seed=1
             )
         )
     except HloError as error:
         return ("error", f"{kernel} does not run", f"{shown_launch(launch)}\n\n{error}"), result
-    if found:
-        told = f"{kernel}: {found[0].fault}"
-        return ("wrong", told, f"{shown_launch(launch)}\n\n{found[0]}"), result
+    if findings:
+        message = f"{kernel}: {findings[0].fault}"
+        return ("wrong", message, f"{shown_launch(launch)}\n\n{findings[0]}"), result
     return None, result
 
 
@@ -174,17 +174,17 @@ def judged(
     answer: Submission, file: str, name: str, launch: KernelCall, want: Callable[..., Array]
 ) -> tuple[Mistake | None, Array]:
     """The mistake of one call, and its result."""
-    given = replace(launch, then=None)
-    found, result = run_launch(answer, "kernel", file, name, given)
-    if found is not None:
-        kind, message, shown = found
+    first_launch = replace(launch, then=None)
+    failure, result = run_launch(answer, "kernel", file, name, first_launch)
+    if failure is not None:
+        kind, message, shown = failure
         return Mistake("error" if kind == "error" else "wrong", message, shown), result
     if launch.then is not None:
         return None, result
     wanted = want(*launch.inputs) if launch.wanted is None else launch.wanted
     if compare(result, wanted, ROUNDING):
-        told = f"// expected  {value_text(wanted)}\n// yours     {value_text(result)}"
-        shown = f"{shown_launch(launch)}\n\n{told}"
+        values_text = f"// expected  {value_text(wanted)}\n// yours     {value_text(result)}"
+        shown = f"{shown_launch(launch)}\n\n{values_text}"
         return Mistake("wrong", f"{name} gives another result", shown), result
     return None, result
 
@@ -196,19 +196,19 @@ def shown_launch(launch: KernelCall) -> str:
 
 def shared(array: Array) -> Array:
     """A copy that another process sees, too."""
-    made = shared_array(array.shape, array.dtype)
-    made[...] = array
-    return made
+    copy = shared_array(array.shape, array.dtype)
+    copy[...] = array
+    return copy
 
 
 def check_own(text: str) -> Mistake | None:
     """The project's own kernels for a module, watched."""
     module = hlo.parse(text)
-    given = [numbers(*p.shape.dims) for p in module.entry.parameters]
-    made = emit_cuda.compile(module, device="host", checked=True)
+    inputs = [numbers(*p.shape.dims) for p in module.entry.parameters]
+    executable = emit_cuda.compile(module, device="host", checked=True)
     from interpreter.engine.evaluate import evaluate  # noqa: PLC0415
 
-    differs = compare(made(*given), evaluate(module, *given), ROUNDING)
+    differs = compare(executable(*inputs), evaluate(module, *inputs), ROUNDING)
     return Mistake("wrong", f"the project's own kernel: {differs}") if differs else None
 
 

@@ -112,7 +112,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
 def _refuse_change(path: Any) -> None:
     if isinstance(path, bytes | str):
         name = Path(os.fsdecode(path))
-        if not any(name.resolve().is_relative_to(each) for each in _own_folders()):
+        if not any(name.resolve().is_relative_to(folder) for folder in _own_folders()):
             raise NoFilesError(f"an exercise may not change {name}")
     elif isinstance(path, Path):
         _refuse_change(str(path))

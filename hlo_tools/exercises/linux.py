@@ -70,10 +70,10 @@ _X32 = 0x40000000
 _library: Any = ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(result: int, what: str) -> int:
+def _checked(result: int, call: str) -> int:
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, f"{what}: {os.strerror(number)}")
+        raise OSError(number, f"{call}: {os.strerror(number)}")
     return result
 
 

@@ -91,7 +91,8 @@ def kernel_pass(run: Callable[[Body, Sequence[Statement]], Any]) -> Generator[No
         return run(kernel.body, statements)
 
     passes.PASSES = tuple(
-        replace(each, run=with_body) if each.name == REPLACED else each for each in before
+        replace(each_pass, run=with_body) if each_pass.name == REPLACED else each_pass
+        for each_pass in before
     )
     try:
         yield
@@ -105,14 +106,14 @@ def compiled_with(answer: Submission, name: str, case: Case) -> tuple[Any, int]:
     watched, left = Watched(answer[name]), list[int]()
 
     def run(body: Body, statements: Sequence[Statement]) -> Any:
-        made = watched(body, statements)
-        left.append(short_loops(made))
-        return made
+        unrolled = watched(body, statements)
+        left.append(short_loops(unrolled))
+        return unrolled
 
     with kernel_pass(run):
         try:
-            made = emit_c.compile(case.module, optimize=False, remember=False, subnormals="keep")
-            return made(*case.arguments or ()), sum(left)
+            run_it = emit_c.compile(case.module, optimize=False, remember=False, subnormals="keep")
+            return run_it(*case.arguments or ()), sum(left)
         except Exception as error:
             raise watched.error or error from None
 
@@ -131,13 +132,13 @@ def check_written_out(answer: Submission, _: SearchEffort) -> Mistake | None:
         return Wrong(want, got) if differs(got, want) else None
 
     def found(case: Case) -> Mistake | None:
-        told = wrong(case)
+        difference = wrong(case)
         shown, location = str(case.module).rstrip(), answer.location(NAME)
-        if told and isinstance(told.error, HloError):
+        if difference and isinstance(difference.error, HloError):
             message = f"{NAME}: the C does not compile"
-            return Mistake("error", message, f"{shown}\n\n{told.error}", location)
-        if told:
-            return tell(answer, NAME, case, told, wrong)
+            return Mistake("error", message, f"{shown}\n\n{difference.error}", location)
+        if difference:
+            return tell(answer, NAME, case, difference, wrong)
         if sum(left):
             return Mistake("weak", f"{NAME} leaves short loops: {sum(left)}", shown, location)
         return None
@@ -145,8 +146,10 @@ def check_written_out(answer: Submission, _: SearchEffort) -> Mistake | None:
     for module in modules():
         left.clear()
         case = Case(module, tuple(tame(p.shape, Random(0)) for p in module.entry.parameters))
-        if what := found(case):
-            return replace(what, again=what.again or (lambda given=case: wrong(given)))
+        if mistake := found(case):
+            return replace(
+                mistake, again=mistake.again or (lambda again_case=case: wrong(again_case))
+            )
     return None
 
 

@@ -38,10 +38,10 @@ def check_trips(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """All directions, and starts, steps and limits at the ends of the range."""
     numbers = (-128, -5, -1, 0, 1, 2, 7, 126, 127)
     steps = (-3, -1, 0, 1, 2, 5)
-    found = list(itertools.product(numbers, steps, ("LT", "LE", "GT", "GE", "NE", "EQ"), numbers))
+    asked = list(itertools.product(numbers, steps, ("LT", "LE", "GT", "GE", "NE", "EQ"), numbers))
     if effort.examples < 50:
-        found = found[::7]
-    calls = [ShownCall(each, f"trips{each!r}") for each in found]
+        asked = asked[::7]
+    calls = [ShownCall(one, f"trips{one!r}") for one in asked]
     return compare_calls(answer, "trips", own_trips, calls, show=repr)
 
 
@@ -115,21 +115,21 @@ def replaced(function: Any) -> Generator[None]:
 def check_invariants(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Hold the pass against the interpreter, and see that it hoists."""
     pass_, module = PassApart(answer, "invariants", hoisted), HOISTED.module()
-    if found := left_inside(module, pass_.run(module, Log())):
-        return found
+    if mistake := left_inside(module, pass_.run(module, Log())):
+        return mistake
     ours = WhileLoopInvariantCodeMotion()
     return wrong_pass(answer, pass_, effort, [DECODING, HOISTED], ours)
 
 
 @inside
-def hoisted(answer: Submission, name: str, given: Module, fuel: int | None) -> Module:
+def hoisted(answer: Submission, name: str, module: Module, fuel: int | None) -> Module:
     """The module after the project's pass, which asks a student's function what is invariant."""
 
     def invariants(site: Any, ratio: float) -> dict[Any, None]:
         return dict.fromkeys(answer[name](site, ratio))
 
     with replaced(invariants):
-        return WhileLoopInvariantCodeMotion().run(given, Log(fuel=fuel))
+        return WhileLoopInvariantCodeMotion().run(module, Log(fuel=fuel))
 
 
 def left_inside(module: Module, after: Module) -> Mistake | None:

@@ -50,20 +50,20 @@ def evaluated(answer: Submission, name: str, opcode: str, case: Case) -> Any:
 
 
 @inside
-def inferred(answer: Submission, name: str, opcode: str, given: Module) -> list[Shape]:
+def inferred(answer: Submission, name: str, opcode: str, module: Module) -> list[Shape]:
     """The shapes that a student's function infers, one for each instruction of an opcode."""
-    watched, found = Watched(answer[name], Shape, "a Shape"), list[Shape]()
-    for instr in of_opcode(given, opcode):
+    watched, shapes = Watched(answer[name], Shape, "a Shape"), list[Shape]()
+    for instr in of_opcode(module, opcode):
         got, error = run_with(infers, opcode, watched, lambda of=instr: infer(of), watched)
         if error is not None:
             raise error
-        found.append(got)
-    return found
+        shapes.append(got)
+    return shapes
 
 
-def of_opcode(given: Module, opcode: str) -> list[Instruction]:
+def of_opcode(module: Module, opcode: str) -> list[Instruction]:
     """The instructions of an opcode."""
-    return [instr for instr in given.instructions() if instr.opcode == opcode]
+    return [instr for instr in module.instructions() if instr.opcode == opcode]
 
 
 def check_evaluate(opcode: str, name: str) -> Callable[[Submission, SearchEffort], Mistake | None]:
@@ -100,10 +100,10 @@ def check_infer(opcode: str, name: str) -> Callable[[Submission, SearchEffort], 
         def wrong(case: Case) -> Wrong | None:
             wanted = [infer(instr) for instr in of_opcode(case.module, opcode)]
             try:
-                given = inferred(answer, name, opcode, case.module)
+                answers = inferred(answer, name, opcode, case.module)
             except (Exception, CallTooLongError) as error:
                 return Wrong(error=error)
-            pairs = zip(wanted, given, strict=True)
+            pairs = zip(wanted, answers, strict=True)
             return next((Wrong(w, g) for w, g in pairs if str(w) != str(g)), None)
 
         cases = one_instruction(opcode, effort.examples, PLAIN)
@@ -198,11 +198,11 @@ def own_promises() -> dict[str, str]:
 
 def check_promises(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Each promise must hold, and be the strongest that does."""
-    given: dict[str, Any] = answer["PROMISES"]
-    if not any(given.values()):
+    promises: dict[str, Any] = answer["PROMISES"]
+    if not any(promises.values()):
         return unwritten("PROMISES")
     for name, rule in exercise_rules().items():
-        promise = given.get(name)
+        promise = promises.get(name)
         if promise not in PROMISES:
             known = ", ".join(NAMES)
             return Mistake("wrong", f"the promise of {name} is {promise!r}, none of {known}")
@@ -223,12 +223,12 @@ def refuted(rule: Rule, promise: str, effort: SearchEffort) -> Mistake:
     if not broken:
         return Mistake("wrong", message)
     trial = min(broken, key=lambda t: len(str(t.before)))
-    given = "\n".join(
+    argument_text = "\n".join(
         f"// %{p.name} = {value_text(v)}"
         for p, v in zip(trial.before.entry.parameters, trial.given, strict=True)
     )
     want, got = (evaluate(m, *trial.given) for m in (trial.before, trial.after))
-    shown = f"// before\n{trial.before}\n// after\n{trial.after}\n{given}\n\n"
+    shown = f"// before\n{trial.before}\n// after\n{trial.after}\n{argument_text}\n\n"
     return Mistake(
         "wrong", message, f"{shown}// before  {value_text(want)}\n// after   {value_text(got)}"
     )

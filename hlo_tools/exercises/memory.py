@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 def own_dot_cost(dot: Instruction) -> tuple[int, int]:
     """Operations, and bytes read and written, of a matrix product."""
-    found = cost(dot)
-    return found.flops, found.bytes_accessed
+    spent = cost(dot)
+    return spent.flops, spent.bytes_accessed
 
 
 @inside
-def of_root(answer: Submission, name: str, given: Module) -> Any:
+def of_root(answer: Submission, name: str, module: Module) -> Any:
     """The result of a function of the entry computation's root."""
-    return answer[name](given.entry.root)
+    return answer[name](module.entry.root)
 
 
 def check_dot_cost(answer: Submission, effort: SearchEffort) -> Mistake | None:
@@ -62,12 +62,12 @@ def same_pair(want: Any, got: Any) -> bool:
 
 def random_blocks(random: Random, count: int) -> list[Block]:
     """Blocks of some sizes, needed for some time."""
-    made: list[Block] = []
+    blocks: list[Block] = []
     for _ in range(count):
         first = random.randint(0, 2 * count)
         last = first + random.choice((0, 0, 1, 2, random.randint(0, count)))
-        made.append(Block(random.choice((0, 8, 64, 100, 256, 1024)), [(first, last)]))
-    return made
+        blocks.append(Block(random.choice((0, 8, 64, 100, 256, 1024)), [(first, last)]))
+    return blocks
 
 
 def block_text(blocks: list[Block]) -> str:
@@ -103,9 +103,9 @@ def check_pack(answer: Submission, effort: SearchEffort) -> Mistake | None:
         return overlap(blocks, *answer["pack"](blocks))
 
     watched = Submission({"pack": judged}, answer.path)
-    found = compare_calls(watched, "pack", nothing_wrong, calls, same=legal, show=str)
-    if found:
-        return found
+    mistake = compare_calls(watched, "pack", nothing_wrong, calls, same=legal, show=str)
+    if mistake:
+        return mistake
     needed = taken = 0
     for call in calls:
         (blocks,) = call.arguments
@@ -143,33 +143,33 @@ MODELS = ("softmax.hlo", "layer_norm.hlo")
 
 def own_groups(computation: Computation) -> list[list[Instruction]]:
     """The groups of the project's own fusion."""
-    made = InstructionFusion().run(module_of(computation), Log())
+    result = InstructionFusion().run(module_of(computation), Log())
     known = {i.name: i for i in computation.instructions}
-    found: list[list[Instruction]] = []
-    for fusion in made.entry.instructions:
+    groups: list[list[Instruction]] = []
+    for fusion in result.entry.instructions:
         if fusion.opcode == "fusion":
             inside = [known[i.name] for i in fusion.called[0].instructions if i.name in known]
-            found += cut_at_reduces(inside)
-    return found
+            groups += cut_at_reduces(inside)
+    return groups
 
 
 def cut_at_reduces(group: list[Instruction]) -> list[list[Instruction]]:
     """Groups that each end with a reduce, and the rest; our own loop nests hold several."""
     ends = [i for i in group if i.opcode == "reduce" or i is group[-1]]
-    found: list[list[Instruction]] = []
+    groups: list[list[Instruction]] = []
     for end in ends:
         needed = {end}
         for instr in reversed(group):
             if instr in needed and (instr is end or instr not in ends):
                 needed.update(instr.operands)
-        found.append([i for i in group if i in needed and (i is end or i not in ends)])
-    return found
+        groups.append([i for i in group if i in needed and (i is end or i not in ends)])
+    return groups
 
 
 @inside
-def groups_by_name(answer: Submission, name: str, given: Module) -> list[list[str]]:
+def groups_by_name(answer: Submission, name: str, module: Module) -> list[list[str]]:
     """The groups of the entry computation, by the names of their instructions."""
-    return [[i.name for i in group] for group in answer[name](given.entry)]
+    return [[i.name for i in group] for group in answer[name](module.entry)]
 
 
 def check_groups(answer: Submission, effort: SearchEffort) -> Mistake | None:
@@ -177,19 +177,19 @@ def check_groups(answer: Submission, effort: SearchEffort) -> Mistake | None:
     for name in MODELS:
         module = hlo.load(str(course_folder() / "models" / name))
         named = {i.name: i for i in module.entry.instructions}
-        found = groups_by_name(answer, "groups", module)
-        if any(each not in named for group in found for each in group):
+        names_of_groups = groups_by_name(answer, "groups", module)
+        if any(name not in named for group in names_of_groups for name in group):
             return Mistake("wrong", f"{name}: {FOREIGN}")
-        groups = [[named[each] for each in group] for group in found]
-        if told := illegal(module.entry, groups):
-            return Mistake("wrong", f"{name}: {told}")
+        groups = [[named[name] for name in group] for group in names_of_groups]
+        if problem := illegal(module.entry, groups):
+            return Mistake("wrong", f"{name}: {problem}")
         after = fused_module(module, groups)
         try:
             verify(after)
         except HloError as error:
             return Mistake("wrong", f"{name}: the groups make no module: {error}", str(after))
-        given = [tame(p.shape, Random(0)) for p in module.entry.parameters]
-        if compare(evaluate(after, *given), evaluate(module, *given), BITS):
+        inputs = [tame(p.shape, Random(0)) for p in module.entry.parameters]
+        if compare(evaluate(after, *inputs), evaluate(module, *inputs), BITS):
             return Mistake("wrong", f"{name}: the value changes", str(after))
         moved, bar = moved_bytes(after), moved_bytes(fused_module(module, own_groups(module.entry)))
         if moved > bar:

@@ -44,12 +44,12 @@ def check_words(answer: Submission, effort: SearchEffort) -> Mistake | None:
     ]
     for seed in range(effort.examples):
         random = Random(seed)
-        made = ""
+        text = ""
         for word in random.choices(PIECES, k=random.randint(1, 6)):
             blank = random.choice((" ", "  ", "\n", " /* z */ ", "/**/"))
-            apart = own_words(made + word) == [*own_words(made), word]
-            made += word if apart and random.random() < 0.5 else blank + word
-        texts.append(made)
+            apart = own_words(text + word) == [*own_words(text), word]
+            text += word if apart and random.random() < 0.5 else blank + word
+        texts.append(text)
     calls = [ShownCall((text,), f"words({text!r})") for text in texts]
     return compare_calls(answer, "words", own_words, calls, show=repr)
 
@@ -107,12 +107,12 @@ def check_wrong_bracket(answer: Submission, effort: SearchEffort) -> Mistake | N
     """Ask about texts whose brackets fit, and such in which one was changed."""
     texts = ["", "x", ")", "(", "([)]", "(]", "f32[2](", "([", "{(}", "{{1, 2}", "{1}}", "a(b)c"]
     for seed in range(effort.examples):
-        random, made = Random(seed), ""
+        random, text = Random(seed), ""
         for _ in range(random.randint(1, 4)):
             around = random.choice(("()", "[]", "{}"))
-            made = random.choice((f"{around[0]}{made}{around[1]}", f"{made}{around}", f"x{made}"))
-        at = random.randrange(len(made) + 1)
-        texts.append(random.choice((made, made[:at] + random.choice("()[]{}") + made[at:])))
+            text = random.choice((f"{around[0]}{text}{around[1]}", f"{text}{around}", f"x{text}"))
+        at = random.randrange(len(text) + 1)
+        texts.append(random.choice((text, text[:at] + random.choice("()[]{}") + text[at:])))
     calls = [ShownCall((text,), f"wrong_bracket({text!r})") for text in texts]
     return compare_calls(answer, "wrong_bracket", own_wrong_bracket, calls, show=repr)
 
@@ -182,9 +182,9 @@ def check_value(answer: Submission, effort: SearchEffort) -> Mistake | None:
     ]
     for seed in range(effort.examples):
         random = Random(seed)
-        made = formula(random, 3)
-        at = random.randrange(len(made) + 1)
-        texts += [made, *random.choices((made[:at] + made[at + 1 :], f"{made[:at]}){made[at:]}"))]
+        text = formula(random, 3)
+        at = random.randrange(len(text) + 1)
+        texts += [text, *random.choices((text[:at] + text[at + 1 :], f"{text[:at]}){text[at:]}"))]
     calls = [ShownCall((text, NAMES), f"value({text!r}, {NAMES})") for text in texts]
     return compare_calls(answer, "value", own_value, calls, show=repr, may_refuse=True)
 

@@ -37,9 +37,9 @@ def student_pass(answer: Submission, name: str) -> Pass:
 
 
 @inside
-def rewritten(answer: Submission, name: str, given: Module, fuel: int | None) -> Any:
+def rewritten(answer: Submission, name: str, module: Module, fuel: int | None) -> Any:
     """The module that a student's pass makes."""
-    return student_pass(answer, name).run(given, Log(fuel=fuel))
+    return student_pass(answer, name).run(module, Log(fuel=fuel))
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ def wrong_pass(
     """
     name = name or pass_.name
     for demand in demands:
-        if found := demand.unmet(pass_, name, answer.path):
-            return found
+        if mistake := demand.unmet(pass_, name, answer.path):
+            return mistake
     failure, _ = search(
-        pass_, effort.examples, given=[d.module() for d in demands], aim=aim_of(like)
+        pass_, effort.examples, modules=[d.module() for d in demands], aim=aim_of(like)
     )
     if failure is None:
         return None
@@ -149,8 +149,8 @@ class Demand:
                 after: Any = pass_.run(before, Log())
             left = Counter(i.opcode for i in after.instructions())
         except (NotImplementedError, ToldError, CallTooLongError) as error:
-            found = raised(name, error, path, f"// before\n{before}".rstrip())
-            return found if found.kind != "error" else None
+            mistake = raised(name, error, path, f"// before\n{before}".rstrip())
+            return mistake if mistake.kind != "error" else None
         except Exception:
             # The search tells it better.
             return None
@@ -162,7 +162,7 @@ class Demand:
         for opcode, most in self.most.items():
             count = left[opcode] if opcode else left.total()
             if count > most:
-                what = f"{opcode} instructions" if opcode else "instructions"
-                message = f"{name} leaves {count} {what} where {most} would do: {self.why}"
+                noun = f"{opcode} instructions" if opcode else "instructions"
+                message = f"{name} leaves {count} {noun} where {most} would do: {self.why}"
                 return Mistake("weak", message, shown, again=lambda: pass_.run(before, Log()))
         return None

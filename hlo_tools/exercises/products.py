@@ -47,8 +47,8 @@ def check_least_seconds(answer: Submission, effort: SearchEffort) -> Mistake | N
     calls: list[ShownCall] = []
     for seed in range(effort.examples):
         random = Random(seed)
-        given = (*random.choices((1, 4, 10, 100, 1000), k=3), *random.choices((1e9, 1e11), k=2))
-        calls.append(ShownCall(given, f"least_seconds{given}"))
+        arguments = (*random.choices((1, 4, 10, 100, 1000), k=3), *random.choices((1e9, 1e11), k=2))
+        calls.append(ShownCall(arguments, f"least_seconds{arguments}"))
     same = partial(isclose, rel_tol=1e-9)
     return compare_calls(answer, "least_seconds", own_least_seconds, calls, same=same, show=repr)
 
@@ -66,22 +66,22 @@ def check_place(answer: Submission, effort: SearchEffort) -> Mistake | None:
         random = Random(seed)
         rows, width = random.randint(1, 5), random.randint(1, 4)
         columns = width * random.randint(1, 3) + random.choice((0, random.randrange(width)))
-        given = (random.randrange(rows), random.randrange(columns), rows, columns, width)
-        calls.append(ShownCall(given, f"place{given}"))
+        arguments = (random.randrange(rows), random.randrange(columns), rows, columns, width)
+        calls.append(ShownCall(arguments, f"place{arguments}"))
     return compare_calls(answer, "place", own_place, calls, show=repr)
 
 
 def _in_order(turns: Iterator[tuple[int, int]], store: Factors, load: Factors) -> dict[int, Any]:
     """The accesses to each element, in their order: who stores, and who loads since then."""
-    found: dict[int, list[Any]] = {}
+    accesses_by_address: dict[int, list[Any]] = {}
     for i, j in turns:
         for (p, q, r), is_store in ((load, False), (store, True)):
-            accesses = found.setdefault(p * i + q * j + r, [set()])
+            accesses = accesses_by_address.setdefault(p * i + q * j + r, [set()])
             if is_store:
                 accesses += [(i, j), set()]
             else:
                 accesses[-1].add((i, j))
-    return found
+    return accesses_by_address
 
 
 def own_may_jam(rows: int, columns: int, times: int, store: Factors, load: Factors) -> bool:
@@ -102,8 +102,8 @@ def check_may_jam(answer: Submission, effort: SearchEffort) -> Mistake | None:
             (random.choice((0, 1, 3, 4)), random.choice((0, 1, 1, -1)), random.randint(3, 6))
             for _ in range(2)
         )
-        given = (rows, columns, times, store, load)
-        calls.append(ShownCall(given, f"may_jam{given}"))
+        arguments = (rows, columns, times, store, load)
+        calls.append(ShownCall(arguments, f"may_jam{arguments}"))
     return compare_calls(answer, "may_jam", own_may_jam, calls, same=same_truth, show=repr)
 
 
@@ -124,19 +124,19 @@ def nests() -> Iterator[tuple[For, int]]:
 
 def own_jammed(body: Body, loop: For, times: int) -> For:
     """The project's own, of loops without a rest."""
-    (made,) = unroll_and_jam(body, loop, times)
-    assert isinstance(made, For)
-    return made
+    (jammed,) = unroll_and_jam(body, loop, times)
+    assert isinstance(jammed, For)
+    return jammed
 
 
 @inside
 def left_by(answer: Submission, name: str, loop: For, times: int) -> tuple[str, int, Any]:
     """The loops that a student makes, as text; how many they are; and what they leave in memory."""
-    made = answer[name](CKernel(Constants(CNames()), Scope()).body, loop, times)
-    if not isinstance(made, For):
-        raise ResultTypeError(made, "a loop")
-    count = sum(isinstance(s, For) for s in nested([made]))
-    return text([made]), count, final_memory([made])
+    result = answer[name](CKernel(Constants(CNames()), Scope()).body, loop, times)
+    if not isinstance(result, For):
+        raise ResultTypeError(result, "a loop")
+    count = sum(isinstance(s, For) for s in nested([result]))
+    return text([result]), count, final_memory([result])
 
 
 def check_jammed(answer: Submission, _: SearchEffort) -> Mistake | None:

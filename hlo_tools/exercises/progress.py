@@ -41,12 +41,12 @@ def done() -> dict[int, str]:
     """The day on which each exercise was done first; empty where nothing can be read."""
     path = file()
     try:
-        found: Any = json.loads(path.read_text()) if path else {}
+        content: Any = json.loads(path.read_text()) if path else {}
     except (OSError, ValueError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         return {}
-    whole = cast("dict[str, Any]", found)
+    whole = cast("dict[str, Any]", content)
     rows: Any = whole.get("done", whole)
     if not isinstance(rows, dict):
         return {}

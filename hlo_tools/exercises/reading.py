@@ -56,9 +56,9 @@ def deep_module() -> Module:
     return module(builder.build())
 
 
-def own_opcode_counts(given: Module) -> dict[str, int]:
+def own_opcode_counts(program: Module) -> dict[str, int]:
     """The number of instructions of each opcode, as `hlo stats` counts."""
-    return stats(given).opcodes
+    return stats(program).opcodes
 
 
 # The smallest module of two computations that is good to read.
@@ -77,8 +77,8 @@ ENTRY main {
 
 def check_opcode_counts(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare the counts on random modules."""
-    given = [hlo.parse(SUM), *random_modules(min(effort.examples, 40))]
-    calls = [ShownCall((m,), str(m).rstrip()) for m in given]
+    modules = [hlo.parse(SUM), *random_modules(min(effort.examples, 40))]
+    calls = [ShownCall((m,), str(m).rstrip()) for m in modules]
     return compare_calls(answer, "opcode_counts", own_opcode_counts, calls, same=same_counts)
 
 
@@ -89,8 +89,8 @@ def same_counts(want: Any, got: Any) -> bool:
 
 def own_exact(number: np.float32) -> bool:
     """The guard of the rule `x / c => x * (1 / c)`."""
-    given = constant(np.asarray(number))
-    match = Match(given, {"c": given}, {}, {})
+    number_node = constant(np.asarray(number))
+    match = Match(number_node, {"c": number_node}, {}, {})
     return reciprocal_is_exact(c).holds(match)
 
 
@@ -110,9 +110,9 @@ def check_exact(answer: Submission, effort: SearchEffort) -> Mistake | None:
 
 def own_shape_text(name: str, dims: tuple[int, ...], order: tuple[int, ...] | None) -> str:
     """A shape as HLO spells it."""
-    made = array(ELEMENT_TYPES[name], dims)
-    layout = type(made.layout)(order) if made.layout and order is not None else None
-    return (made.with_layout(layout) if layout else made.without_layout).text
+    shape = array(ELEMENT_TYPES[name], dims)
+    layout = type(shape.layout)(order) if shape.layout and order is not None else None
+    return (shape.with_layout(layout) if layout else shape.without_layout).text
 
 
 def check_shape_text(answer: Submission, effort: SearchEffort) -> Mistake | None:
@@ -122,8 +122,8 @@ def check_shape_text(answer: Submission, effort: SearchEffort) -> Mistake | None
         random = Random(seed)
         shape = random_shape(random, tuple(ELEMENT_TYPES[n] for n in ("f32", "bf16", "s8", "pred")))
         order = random.sample(range(shape.rank), shape.rank)
-        given = (shape.element_type.name, shape.dims, random.choice((tuple(order), None)))
-        calls.append(ShownCall(given, f"shape_text{given!r}"))
+        arguments = (shape.element_type.name, shape.dims, random.choice((tuple(order), None)))
+        calls.append(ShownCall(arguments, f"shape_text{arguments!r}"))
     return compare_calls(answer, "shape_text", own_shape_text, calls, show=repr)
 
 
@@ -183,8 +183,8 @@ def check_mended(answer: Submission, effort: SearchEffort) -> Mistake | None:
         return Mistake("wrong", "it takes other arguments than softmax.hlo")
     random = Random(3)
     for _ in range(min(effort.examples, 5)):
-        given = [tame(p.shape, random) for p in want.entry.parameters]
-        differs = compare(evaluate(got, *given), evaluate(want, *given))
+        inputs = [tame(p.shape, random) for p in want.entry.parameters]
+        differs = compare(evaluate(got, *inputs), evaluate(want, *inputs))
         if differs:
             return Mistake("wrong", f"it is well formed, but no softmax: {differs}")
     return None
@@ -194,60 +194,60 @@ UNMENDED = re.compile(r"ENTRY main \(scores: f32\[4,8\]\) -> f32\[4,9\]")
 
 
 @inside
-def users_by_name(answer: Submission, name: str, given: Module) -> dict[str, list[str]]:
+def users_by_name(answer: Submission, name: str, program: Module) -> dict[str, list[str]]:
     """The users of every instruction of the entry computation, by name."""
-    return {i.name: [u.name for u in found] for i, found in answer[name](given.entry).items()}
+    return {i.name: [u.name for u in listed] for i, listed in answer[name](program.entry).items()}
 
 
 def check_users(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare users on random computations."""
 
-    def show(found: dict[str, list[str]]) -> str:
+    def show(names: dict[str, list[str]]) -> str:
         return "; ".join(
-            f"%{i}: {', '.join(f'%{n}' for n in u) or 'none'}" for i, u in found.items()
+            f"%{i}: {', '.join(f'%{n}' for n in u) or 'none'}" for i, u in names.items()
         )
 
     calls = [ShownCall((m,), str(m).rstrip()) for m in random_modules(min(effort.examples, 60))]
     return compare_calls(answer, "users", users, calls, via=users_by_name, show=show)
 
 
-def shuffled(given: Module, random: Random) -> Computation:
+def shuffled(program: Module, random: Random) -> Computation:
     """The entry computation with its instructions in a wild order."""
-    entry = given.entry
+    entry = program.entry
     return type(entry)(
         entry.name, tuple(random.sample(entry.instructions, len(entry.instructions))), entry.root
     )
 
 
 @inside
-def names_in_order(answer: Submission, name: str, given: Module) -> list[str]:
+def names_in_order(answer: Submission, name: str, program: Module) -> list[str]:
     """The order of what the entry computation's root needs, by name."""
-    return [i.name for i in answer[name](given.entry.root)]
+    return [i.name for i in answer[name](program.entry.root)]
 
 
-def in_order(answer: Submission, name: str, given: Module) -> list[Instruction | str]:
+def in_order(answer: Submission, name: str, program: Module) -> list[Instruction | str]:
     """The instructions of that order; a name where there is none of it."""
-    named: dict[str, Any] = {i.name: i for i in given.entry.instructions}
-    return [named.get(each, each) for each in names_in_order(answer, name, given)]
+    named: dict[str, Any] = {i.name: i for i in program.entry.instructions}
+    return [named.get(name, name) for name in names_in_order(answer, name, program)]
 
 
 def check_post_order(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Compare orders, of a chain too that is deeper than Python recurses."""
     calls = [ShownCall((m,), f"{m}".rstrip()) for m in random_modules(min(effort.examples, 60))]
     deep = ShownCall((deep_module(),), f"// the root of a chain of {DEEP} negations")
-    for each in (calls, [deep]):
-        found = compare_calls(
-            answer, "post_order", post_order, each, via=in_order, same=is_order, show=show_order
+    for part in (calls, [deep]):
+        wrong = compare_calls(
+            answer, "post_order", post_order, part, via=in_order, same=is_order, show=show_order
         )
-        if found:
-            return found
+        if wrong:
+            return wrong
     return None
 
 
-def show_order(found: Any) -> str:
+def show_order(order: Any) -> str:
     """The first names of an order."""
-    some = [f"%{getattr(each, 'name', each)}" for each in list(found)[:12]]
-    return ", ".join(some) + (" ..." if len(found) > len(some) else "")
+    some = [f"%{getattr(node, 'name', node)}" for node in list(order)[:12]]
+    return ", ".join(some) + (" ..." if len(order) > len(some) else "")
 
 
 def is_order(want: Any, got: Any) -> bool:
@@ -260,15 +260,15 @@ def is_order(want: Any, got: Any) -> bool:
     return seen == set(want) and got[-1] is want[-1]
 
 
-def own_depth(given: Computation) -> int:
+def own_depth(computation: Computation) -> int:
     """The longest chain, as `hlo stats` counts."""
-    return stats(module(given)).depth
+    return stats(module(computation)).depth
 
 
 @inside
-def of_entry(answer: Submission, name: str, given: Module) -> Any:
+def of_entry(answer: Submission, name: str, program: Module) -> Any:
     """The result of a function of the entry computation."""
-    return answer[name](given.entry)
+    return answer[name](program.entry)
 
 
 def check_depth(answer: Submission, effort: SearchEffort) -> Mistake | None:

@@ -73,10 +73,10 @@ class RemoteSubmission(Submission):
 
     def location(self, name: str) -> FunctionLocation | None:
         """The location of a function, as the student's process tells it."""
-        found = self._asked("location", name, (), [])
-        return _location(found)
+        place = self._asked("location", name, (), [])
+        return _location(place)
 
-    def run(self, function: Callable[..., Any], name: str, *given: Any) -> Any:
+    def run(self, function: Callable[..., Any], name: str, *arguments: Any) -> Any:
         """The result of a function that runs there.
 
         Raises
@@ -87,11 +87,13 @@ class RemoteSubmission(Submission):
             if the process has ended, or does not keep to the rules.
         """
         where = f"{function.__module__}:{function.__qualname__}"
-        return self._asked(where, name, given, [g for g in given if isinstance(g, Module)])
+        return self._asked(where, name, arguments, [g for g in arguments if isinstance(g, Module)])
 
-    def _asked(self, what: str, name: str, given: tuple[Any, ...], modules: list[Module]) -> Any:
+    def _asked(
+        self, verb: str, name: str, parameters: tuple[Any, ...], modules: list[Module]
+    ) -> Any:
         functions: list[Callable[..., Any]] = []
-        self.wire.send(trusted((what, name, given), functions))
+        self.wire.send(trusted((verb, name, parameters), functions))
         while True:
             match heard(self.wire.receive(), modules):
                 case ("value", value):
@@ -112,8 +114,8 @@ def _called_back(function: Callable[..., Any], arguments: Any) -> bytes:
         return trusted(("raised", f"{type(error).__name__}: {error}"), [])
 
 
-def _location(found: Any) -> FunctionLocation | None:
-    match found:
+def _location(location: Any) -> FunctionLocation | None:
+    match location:
         case (str(file), int(line), str(function)):
             return FunctionLocation(file[:MOST_TOLD], line, function[:MOST_TOLD])
         case _:
@@ -131,16 +133,16 @@ def _told_error(error: Any) -> Exception:
             mistake = Mistake(kind, message[:MOST_TOLD], location=_location(where))
             if CODE.fullmatch(code):
                 return ToldHloError(mistake, code, text[:MOST_TOLD])
-            made: type[ToldError] = ToldRefusalError if refuses else ToldError
+            base: type[ToldError] = ToldRefusalError if refuses else ToldError
             shown = name if name.isidentifier() and len(name) < 80 else "Exception"
-            return new_class(shown, (made,))(mistake, text[:MOST_TOLD])
+            return new_class(shown, (base,))(mistake, text[:MOST_TOLD])
         case _:
             raise WireError("it sends no error")
 
 
-def marked(what: str, name: str) -> Exercise:
+def marked(check_name: str, name: str) -> Exercise:
     """The exercise of a number, or the criterion of a name."""
-    module, _, function = MARKED[what].partition(":")
+    module, _, function = MARKED[check_name].partition(":")
     return getattr(import_module(module), function)(name)
 
 
@@ -174,27 +176,27 @@ class Performer:
                 message = self.wire.receive()
             except WireError:
                 return
-            what, name, given = of_trusted(message, self.call_back)
-            self.wire.send(self.answered(what, name, given))
+            request, name, arguments = of_trusted(message, self.call_back)
+            self.wire.send(self.answered(request, name, arguments))
 
-    def answered(self, what: str, name: str, given: tuple[Any, ...]) -> bytes:
+    def answered(self, request: str, name: str, arguments: tuple[Any, ...]) -> bytes:
         """The message with a result."""
         try:
             with quiet(), call_limited():
-                value = told(self.result(what, name, given), _modules(given))
+                value = told(self.result(request, name, arguments), _modules(arguments))
             return _message("value", value)
         except (Exception, CallTooLongError) as error:
             return _message("raised", told(self.told_of(name, error)))
 
-    def result(self, what: str, name: str, given: tuple[Any, ...]) -> Any:
+    def result(self, request: str, name: str, arguments: tuple[Any, ...]) -> Any:
         """The value, the location of a function, or the result of a function that is asked for."""
-        if what == "value":
+        if request == "value":
             value = self.answer.values[name]
             return Unknown("", "") if callable(value) else value
-        if what == "location":
+        if request == "location":
             return _parts(self.answer.location(name))
-        module, _, function = what.partition(":")
-        return getattr(import_module(module), function)(self.answer, name, *given)
+        module, _, function = request.partition(":")
+        return getattr(import_module(module), function)(self.answer, name, *arguments)
 
     def told_of(self, name: str, error: BaseException) -> Mapping[str, Any]:
         """What the referee is told of an exception."""
@@ -209,17 +211,17 @@ class Performer:
             "code": error.code if isinstance(error, HloError) else "",
         }  # fmt: skip
 
-    def call_back(self, number: int, given: tuple[Any, ...]) -> Any:
+    def call_back(self, number: int, arguments: tuple[Any, ...]) -> Any:
         """The result of a function of the referee's."""
-        self.wire.send(_message("call", number, told(given)))
+        self.wire.send(_message("call", number, told(arguments)))
         kind, value = of_trusted(self.wire.receive(), self.call_back)
         if kind == "raised":
             raise TypeError(value)
         return value
 
 
-def _modules(given: tuple[Any, ...]) -> list[Module]:
-    return [each for each in given if isinstance(each, Module)]
+def _modules(arguments: tuple[Any, ...]) -> list[Module]:
+    return [argument for argument in arguments if isinstance(argument, Module)]
 
 
 def _message(*parts: Any) -> bytes:
@@ -234,9 +236,9 @@ def main(words: list[str]) -> None:
     """Perform, as the student's process."""
     from hlo_tools.exercises.limits import limit  # noqa: PLC0415
 
-    what, name, path, *numbers = words
+    check_name, name, path, *numbers = words
     incoming, outgoing, seconds, megabytes = map(int, numbers)
-    wire, exercise = Wire(incoming, outgoing), marked(what, name)
+    wire, exercise = Wire(incoming, outgoing), marked(check_name, name)
     limit(seconds, megabytes)
     try:
         answer = exercise.read(Path(path))

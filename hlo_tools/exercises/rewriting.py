@@ -174,12 +174,12 @@ TYPES = ("pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "f16", "bf16", "
 def own_passes_through(source: str, middle: str, target: str) -> bool:
     """The guard of the rule `convert(convert(x)) => convert(x)`."""
     names = zip("sab", (source, middle, target), strict=True)
-    made = [
+    types = [
         instruction("parameter", name=n, shape=array(ELEMENT_TYPES[t]), number=0) for n, t in names
     ]
-    guard = passes_through(*made).function
+    guard = passes_through(*types).function
     assert guard is not None
-    return guard(*made)
+    return guard(*types)
 
 
 def conversions_agree(source: str, middle: str, target: str) -> bool:
@@ -200,7 +200,7 @@ def check_passes_through(answer: Submission, effort: SearchEffort) -> Mistake | 
     triples = list(itertools.product(TYPES, repeat=3))
     if effort.examples < len(triples) // 8:
         triples = triples[:: len(triples) // effort.examples]
-    calls = [ShownCall(each, f"passes_through{each!r}") for each in triples]
+    calls = [ShownCall(triple, f"passes_through{triple!r}") for triple in triples]
     answers: dict[tuple[bool, Any], bool] = {}
 
     def same(want: Any, got: Any) -> bool:
@@ -223,10 +223,10 @@ def suspect() -> Pass:
 def blamed() -> tuple[int, str]:
     """The rewrite that bisection blames, and its rule."""
     attention = hlo.load(str(course_folder() / "models" / "attention.hlo"))
-    given = [tame(p.shape, Random(0)) for p in attention.entry.parameters]
-    found = Search(attention, suspect(), [given]).blamed(BITS)
-    assert found is not None
-    return found.event.number, found.event.rule
+    inputs = [tame(p.shape, Random(0)) for p in attention.entry.parameters]
+    rewrite = Search(attention, suspect(), [inputs]).blamed(BITS)
+    assert rewrite is not None
+    return rewrite.event.number, rewrite.event.rule
 
 
 def check_blamed(answer: Submission, _: SearchEffort) -> Mistake | None:
@@ -244,14 +244,14 @@ def check_blamed(answer: Submission, _: SearchEffort) -> Mistake | None:
 
 def own_mutant_test() -> str:
     """A module on which the pass of exercise 28 is wrong, found by search."""
-    found: list[Failure] = []
+    failures: list[Failure] = []
     for seed in range(SEEDS):
         failure, _ = search(forgetful(), 100, seed)
         if failure is not None:
-            found.append(smallest(forgetful(), failure, seconds=5))
-        if found and found[-1].instructions <= MOST:
+            failures.append(smallest(forgetful(), failure, seconds=5))
+        if failures and failures[-1].instructions <= MOST:
             break
-    return str(min(found, key=lambda f: f.instructions).before)
+    return str(min(failures, key=lambda f: f.instructions).before)
 
 
 def forgetful() -> Pass:
@@ -265,18 +265,18 @@ def check_mutant_test(answer: Submission, _: SearchEffort) -> Mistake | None:
     if "ROOT" not in text:
         return unwritten("module")
     try:
-        made = hlo.parse(text)
-        verify(made)
+        program = hlo.parse(text)
+        verify(program)
     except HloError as error:
         return Mistake("wrong", "the module is not well formed", str(error))
-    given = [g for seed in range(4) for g in arguments_for(made, Random(seed), BITS)]
-    if found := find_failure(Cse(), made, *given):
-        return of_failure(Cse(), "the real CSE", found)
-    if find_failure(forgetful(), made, *given) is None:
-        after = forgetful().run(made, SILENT)
-        done = "changes this module, and is right" if after is not made else "changes nothing"
+    lists = [g for seed in range(4) for g in arguments_for(program, Random(seed), BITS)]
+    if failure := find_failure(Cse(), program, *lists):
+        return of_failure(Cse(), "the real CSE", failure)
+    if find_failure(forgetful(), program, *lists) is None:
+        after = forgetful().run(program, SILENT)
+        done = "changes this module, and is right" if after is not program else "changes nothing"
         return Mistake("wrong", f"the mutant survives: it {done}", f"// after\n{after}".rstrip())
-    count = sum(1 for _ in made.instructions())
+    count = sum(1 for _ in program.instructions())
     if count > MOST:
         return Mistake("weak", f"the mutant is killed by {count} instructions: {MOST} would do")
     return None

@@ -45,20 +45,20 @@ class VisibleFiles:
 
 def view(readable: tuple[Path, ...], megabytes: int) -> VisibleFiles:
     """The view of a check: the system, Python, all that can be imported, and what is named."""
-    top = [each for each in Path("/").iterdir() if each.is_dir() and not each.is_symlink()]
+    top = [folder for folder in Path("/").iterdir() if folder.is_dir() and not folder.is_symlink()]
     hidden = [str(e) for e in top if e.name not in (*SYSTEM, "proc", "dev", "lost+found")]
     python = (sys.prefix, sys.base_prefix, sys.exec_prefix, Path(sys.executable).resolve().parent)
-    found = os.environ.get("PATH", "").split(os.pathsep)
-    named = {Path(each).absolute() for each in (*NEEDED, *python, *sys.path, *found, *readable)}
+    folders = os.environ.get("PATH", "").split(os.pathsep)
+    named = {Path(path).absolute() for path in (*NEEDED, *python, *sys.path, *folders, *readable)}
     needed = {e for one in named if os.access(one, os.R_OK) for e in (one, one.resolve())}
     shown: list[Path] = []
-    for each in sorted(needed, key=lambda path: (len(path.parts), path)):
-        is_hidden = any(each.is_relative_to(folder) for folder in hidden)
+    for path in sorted(needed, key=lambda path: (len(path.parts), path)):
+        is_hidden = any(path.is_relative_to(folder) for folder in hidden)
         # Who works in one of these folders imports nothing of all that is in it.
-        if str(each) in (*hidden, TEMPORARY) or each == Path.home():
+        if str(path) in (*hidden, TEMPORARY) or path == Path.home():
             continue
-        if is_hidden and not any(each.is_relative_to(parent) for parent in shown):
-            shown.append(each)
+        if is_hidden and not any(path.is_relative_to(parent) for parent in shown):
+            shown.append(path)
     return VisibleFiles(tuple(sorted({*hidden, TEMPORARY})), tuple(map(str, shown)), megabytes)
 
 
@@ -82,9 +82,9 @@ def sandboxed(
 def environment() -> dict[str, str]:
     """The environment of a command in the sandbox: it imports what this process can import."""
     folders = {"TMPDIR": TEMPORARY, "HOME": TEMPORARY, "XDG_CACHE_HOME": f"{TEMPORARY}/cache"}
-    path = os.pathsep.join(each or str(Path.cwd()) for each in sys.path)
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "CC") if name in os.environ}
-    return {**kept, **folders, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
+    path = os.pathsep.join(folder or str(Path.cwd()) for folder in sys.path)
+    variables = {name: os.environ[name] for name in ("PATH", "LANG", "CC") if name in os.environ}
+    return {**variables, **folders, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
 
 
 def refusal() -> str:
@@ -101,19 +101,19 @@ def _tried() -> tuple[str, str]:
     empty = [sys.executable, "-S", "-E", "-c", ""]
     ways = {"bwrap": [*_bubblewrap(seen), *empty]} if shutil.which("bwrap") else {}
     ways["own"] = [*_own(seen, PATIENCE, 1024), *empty]
-    told = ""
+    problem = ""
     for way, command in ways.items():
         try:
             done = subprocess.run(
                 command, env=environment(), capture_output=True, timeout=PATIENCE, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            told = str(error)
+            problem = str(error)
             continue
         if not done.returncode:
             return way, ""
-        told = done.stderr.decode(errors="replace").strip().rpartition("\n")[-1]
-    return "", told
+        problem = done.stderr.decode(errors="replace").strip().rpartition("\n")[-1]
+    return "", problem
 
 
 def _maker() -> str:

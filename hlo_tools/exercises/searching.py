@@ -121,15 +121,15 @@ def check_least_work(answer: Submission, effort: SearchEffort) -> Mistake | None
         random = Random(seed)
         sizes = [random.choice((1, 2, 3, 5, 8, 64)) for _ in range(random.randint(2, 6))]
         calls.append(ShownCall((sizes,), f"least_work({sizes})"))
-    found = compare_calls(answer, "least_work", own_least_work, calls, show=repr)
-    if found:
-        return found
+    mistake = compare_calls(answer, "least_work", own_least_work, calls, show=repr)
+    if mistake:
+        return mistake
     long = [1 + 7 * k % 13 for k in range(40)]
     call = ShownCall((CountedSizes(long),), f"least_work({long})")
-    found = compare_calls(answer, "least_work", own_least_work, [call], show=repr)
-    if found and "come to an end" in found.message:
-        return Mistake("weak", "least_work takes too long", call.shown, found.location)
-    return found
+    mistake = compare_calls(answer, "least_work", own_least_work, [call], show=repr)
+    if mistake and "come to an end" in mistake.message:
+        return Mistake("weak", "least_work takes too long", call.shown, mistake.location)
+    return mistake
 
 
 class CountedSizes(list[int]):
@@ -143,8 +143,8 @@ class CountedSizes(list[int]):
         """An element, or a slice that is counted together with the list."""
         if next(self.reads, None) is None:
             raise CallTooLongError
-        found = cast("Any", super().__getitem__)(place)
-        return CountedSizes(found, self.reads) if isinstance(place, slice) else found
+        value = cast("Any", super().__getitem__)(place)
+        return CountedSizes(value, self.reads) if isinstance(place, slice) else value
 
 
 EXERCISES: Sequence[Exercise] = (

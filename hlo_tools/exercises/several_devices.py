@@ -55,8 +55,8 @@ def own_ring_step(rank: int, devices: int, step: int) -> tuple[int, bool]:
 def check_ring(answer: Submission, _: SearchEffort) -> Mistake | None:
     """Rings of two to nine devices, in which every device holds other numbers."""
     for devices in range(2, 10):
-        if told := ring_mistake(answer["ring_step"], devices):
-            return Mistake("wrong", f"ring_step gives a wrong result: {told}")
+        if problem := ring_mistake(answer["ring_step"], devices):
+            return Mistake("wrong", f"ring_step gives a wrong result: {problem}")
     return None
 
 
@@ -110,9 +110,9 @@ def own_stuck(programs: Programs) -> list[int]:
     while moving:
         moving = False
         for device in range(len(programs)):
-            found = next_of(device)
-            if found and all(next_of(other) == found for other in found[1]):
-                for other in found[1]:
+            waiting = next_of(device)
+            if waiting and all(next_of(other) == waiting for other in waiting[1]):
+                for other in waiting[1]:
                     at[other] += 1
                 moving = True
     return [device for device in range(len(programs)) if next_of(device)]
@@ -183,8 +183,8 @@ def check_plan(answer: Submission, effort: SearchEffort) -> Mistake | None:
         def legal(want: Sequence[int], got: Sequence[int], cuts: int = cuts) -> bool:
             return len(got) == len(want) and all(cut in range(cuts) for cut in got)
 
-        if found := compare_calls(answer, "plan", own_plan, calls, same=legal, show=repr):
-            return found
+        if mistake := compare_calls(answer, "plan", own_plan, calls, same=legal, show=repr):
+            return mistake
         got = bytes_of(answer["plan"](work, moves), work, moves)
         best = bytes_of(own_plan(work, moves), work, moves)
         if got > best:

@@ -49,11 +49,11 @@ NUMBERS = (0.0, -0.0, 1.0, -3.0, 1e-30, 3e38, np.inf, np.nan)
 
 def check_numbers(answer: Submission, _: SearchEffort) -> Mistake | None:
     """Whether the numbers tell all pairs of functions apart."""
-    given = answer["NUMBERS"]
-    if given is None:
+    numbers_given = answer["NUMBERS"]
+    if numbers_given is None:
         return unwritten("NUMBERS")
     try:
-        numbers = np.array(given, F).reshape(-1)
+        numbers = np.array(numbers_given, F).reshape(-1)
     except (TypeError, ValueError, OverflowError) as error:
         return raised("NUMBERS", error, answer.path)
     if len(numbers) > MOST_NUMBERS:
@@ -163,8 +163,8 @@ def check_smallest(answer: Submission, effort: SearchEffort) -> Mistake | None:
             frozenset(random.sample(items, random.randint(0, min(4, len(items)))))
             for _ in range(random.choice((1, 1, 2)))
         ]
-        told = " or ".join(str(sorted(needed)) for needed in sets)
-        shown = f"items = {items}\na list fails that has all of {told}"
+        needed_sets = " or ".join(str(sorted(needed)) for needed in sets)
+        shown = f"items = {items}\na list fails that has all of {needed_sets}"
 
         def is_least(_: Any, got: Any, sets: Sequence[frozenset[int]] = sets) -> bool:
             fails = Faults(sets).fails
@@ -172,9 +172,9 @@ def check_smallest(answer: Submission, effort: SearchEffort) -> Mistake | None:
             return fails(got) and least and list(got) == sorted(got)
 
         call = ShownCall((items, Faults(sets).fails), shown)
-        found = compare_calls(answer, "smallest", own_smallest, [call], same=is_least, show=repr)
-        if found:
-            return found
+        mistake = compare_calls(answer, "smallest", own_smallest, [call], same=is_least, show=repr)
+        if mistake:
+            return mistake
     test = Faults([frozenset((300, 700))])
     answer["smallest"](list(range(1000)), test.fails)
     if test.runs > 500:
@@ -223,11 +223,11 @@ def types_of(steps: Sequence[Sequence[Any]]) -> list[str] | str:
         *wanted, result = TYPES[opcode]
         if len(operands) != len(wanted):
             return f"{opcode} takes {len(wanted)} operands"
-        for n, each in zip(operands, wanted, strict=True):
+        for n, wanted_type in zip(operands, wanted, strict=True):
             if n not in range(len(types)):
                 return f"value {n} is not there yet"
-            if types[n] != each:
-                return f"value {n} is a {types[n]}, and {opcode} wants a {each}"
+            if types[n] != wanted_type:
+                return f"value {n} is a {types[n]}, and {opcode} wants a {wanted_type}"
         types.append(result)
     return types
 
@@ -243,7 +243,7 @@ def live_steps(steps: Sequence[Sequence[Any]]) -> int:
 
 def check_program(answer: Submission, effort: SearchEffort) -> Mistake | None:
     """Whether programs are well-typed, use all opcodes, and have little dead code."""
-    made: list[list[Any]] = []
+    programs: list[list[Any]] = []
     for seed in range(max(100, effort.examples)):
         steps = list(answer["program"](Random(seed), 12))
         shown = "\n".join(f"value {n + 3} = {step}" for n, step in enumerate(steps))
@@ -252,14 +252,14 @@ def check_program(answer: Submission, effort: SearchEffort) -> Mistake | None:
             return Mistake("wrong", f"program is not well-typed: {types}", shown)
         if len(steps) != 12:
             return Mistake("wrong", f"program has {len(steps)} steps instead of 12", shown)
-        made.append(steps)
-    seen = {step[0] for steps in made for step in steps}
+        programs.append(steps)
+    seen = {step[0] for steps in programs for step in steps}
     if seen != TYPES.keys():
         missing = ", ".join(sorted(TYPES.keys() - seen))
         return Mistake("weak", f"program never makes {missing}")
-    if len({str(steps) for steps in made}) < len(made) // 2:
+    if len({str(steps) for steps in programs}) < len(programs) // 2:
         return Mistake("weak", "program makes the same again and again")
-    live = sum(map(live_steps, made)) / sum(map(len, made))
+    live = sum(map(live_steps, programs)) / sum(map(len, programs))
     if live < 0.5:
         message = f"program makes dead code: the last value needs {live:.0%} of all steps"
         return Mistake("weak", message)

@@ -125,7 +125,7 @@ def random_function(random: Random) -> tuple[Callable[..., Any], int, str]:
     """A function of a few values, their count, and the text of the function."""
     count = random.randint(1, 3)
     names = [f"v{n}" for n in range(count)]
-    given = ", ".join(names)
+    arguments = ", ".join(names)
     lines: list[str] = []
     for _ in range(random.randint(0, 4)):
         value = random.choice(names)
@@ -134,7 +134,7 @@ def random_function(random: Random) -> tuple[Callable[..., Any], int, str]:
         text = f" {random.choice(list(OPERATORS))} ".join(operands)
         lines.append(f"    v{len(names)} = {random.choice([text, text, f'-{value}'])}")
         names.append(f"v{len(names)}")
-    text = "\n".join([f"def f({given}):", *lines, f"    return {random.choice(names)}"])
+    text = "\n".join([f"def f({arguments}):", *lines, f"    return {random.choice(names)}"])
     return StraightLine([line.split() for line in lines], text.split()[-1]), count, text
 
 
@@ -199,7 +199,7 @@ def check_must_be_constant(answer: Submission, effort: SearchEffort) -> Mistake 
     random, calls = Random(0), list[ShownCall]()
     for _ in range(max(60, effort.examples)):
         arguments, steps = random_steps(random)
-        rows = [f"  {name} = {opcode}({', '.join(given)})" for name, opcode, given in steps]
+        rows = [f"  {name} = {opcode}({', '.join(operands)})" for name, opcode, operands in steps]
         shown = "\n".join([f"arguments: {', '.join(arguments)}", *rows])
         calls.append(ShownCall((arguments, steps), shown))
 
@@ -212,15 +212,15 @@ def check_must_be_constant(answer: Submission, effort: SearchEffort) -> Mistake 
 
 def own_clusters(operations: Iterable[Operation]) -> list[int]:
     """The first cluster in which each operation can run, or after which Python can run it."""
-    found: dict[str, tuple[int, bool]] = {}
+    clusters: dict[str, tuple[int, bool]] = {}
     last = -1
     for name, operands, compiled in operations:
-        before = (found[operand] for operand in operands)
+        before = (clusters[operand] for operand in operands)
         at = max((n + (compiled and not c) for n, c in before), default=-1)
         at = max(at, 0 if compiled else last)
         last = last if compiled else at
-        found[name] = at, compiled
-    return [at for at, _ in found.values()]
+        clusters[name] = at, compiled
+    return [at for at, _ in clusters.values()]
 
 
 def are_in_order(operations: Sequence[Operation], numbers: Sequence[int]) -> bool:
@@ -246,22 +246,22 @@ def check_clusters(answer: Submission, effort: SearchEffort) -> Mistake | None:
     random = Random(0)
     for number in range(max(60, effort.examples)):
         operations: list[Operation] = []
-        for each in range(2 + number // 15):
-            operands = random.sample(range(each), min(each, random.randint(0, 2)))
+        for place in range(2 + number // 15):
+            operands = random.sample(range(place), min(place, random.randint(0, 2)))
             names = tuple(f"v{operand}" for operand in sorted(operands))
-            operations.append((f"v{each}", names, random.random() < 0.6))
+            operations.append((f"v{place}", names, random.random() < 0.6))
         shown = "\n".join(
-            f"{name} = {'compiled' if compiled else 'python'}({', '.join(given)})"
-            for name, given, compiled in operations
+            f"{name} = {'compiled' if compiled else 'python'}({', '.join(operands)})"
+            for name, operands, compiled in operations
         )
 
         def legal(_: Any, got: Any, operations: list[Operation] = operations) -> bool:
             return are_in_order(operations, got)
 
         calls = [ShownCall((operations,), shown)]
-        found = compare_calls(answer, "clusters", own_clusters, calls, same=legal, show=repr)
-        if found:
-            return found
+        mistake = compare_calls(answer, "clusters", own_clusters, calls, same=legal, show=repr)
+        if mistake:
+            return mistake
         got = compiled_clusters(operations, answer["clusters"](operations))
         best = compiled_clusters(operations, own_clusters(operations))
         if got > best:

@@ -59,7 +59,7 @@ def own_pipeline() -> str:
 def pass_names(pass_: Pass) -> list[str]:
     """The passes of a pipeline, taken apart."""
     if isinstance(pass_, Pipeline | Fixpoint):
-        return [name for each in pass_.passes for name in pass_names(each)]
+        return [name for pass_ in pass_.passes for name in pass_names(pass_)]
     return [pass_.name]
 
 
@@ -71,14 +71,14 @@ def check_pipeline(answer: Submission, _: SearchEffort) -> Mistake | None:
     if not isinstance(text, str):
         return Mistake("wrong", f"PIPELINE is a {type(text).__name__}, not a text")
     try:
-        made = parse_pipeline(text)
+        pipeline = parse_pipeline(text)
     except HloError as error:
         return Mistake("wrong", "PIPELINE is no pipeline", str(error))
-    names = pass_names(made)
+    names = pass_names(pipeline)
     if len(names) > MOST_PASSES:
         message = f"PIPELINE has {len(names)} passes where {MOST_PASSES} would do"
         return Mistake("weak", message)
-    moved = moved_bytes(made.run(layer(), Log()))
+    moved = moved_bytes(pipeline.run(layer(), Log()))
     bar = SLACK * moved_bytes(optimizer.optimize(layer()))
     if moved > bar:
         message = f"PIPELINE moves {moved:,} bytes where {int(bar):,} would do"
@@ -93,8 +93,8 @@ def check_sign(answer: Submission, effort: SearchEffort) -> Mistake | None:
         check_evaluate("sign", "evaluate_sign"),
         check_c("sign", "write_sign", Scalar, (F32,)),
     ):
-        if found := check(answer, effort):
-            return found
+        if mistake := check(answer, effort):
+            return mistake
     return None
 
 

@@ -126,7 +126,7 @@ class _Unpickler(pickle.Unpickler):
 
     def persistent_load(self, pid: int) -> Callable[..., Any]:
         """A function that calls the referee's."""
-        return lambda *given: self.call_back(pid, given)
+        return lambda *arguments: self.call_back(pid, arguments)
 
 
 def trusted(message: Any, functions: list[Callable[..., Any]]) -> bytes:
@@ -146,24 +146,24 @@ def of_trusted(message: bytes, call_back: Callable[[int, tuple[Any, ...]], Any])
     return _Unpickler(message, call_back).load()
 
 
-def told(value: Any, given: Sequence[Module] = ()) -> Any:
+def told(value: Any, modules: Sequence[Module] = ()) -> Any:
     """A value as JSON has it.
 
     Parameters
     ----------
-    given : modules that the referee has sent; one of them is named by its place.
+    modules : modules that the referee has sent; one of them is named by its place.
     """
     if isinstance(value, None | bool | int | float | str) and not isinstance(value, np.generic):
         return value
     for kind in KINDS:
         if isinstance(value, kind.types):
-            return {kind.name: kind.tell(value, given)}
+            return {kind.name: kind.tell(value, modules)}
     if isinstance(value, Iterable):
-        return _tell_items(cast("Iterable[Any]", value), given)
-    return {"other": _tell_other(value, given)}
+        return _tell_items(cast("Iterable[Any]", value), modules)
+    return {"other": _tell_other(value, modules)}
 
 
-def heard(message: bytes, given: Sequence[Module] = ()) -> Any:
+def heard(message: bytes, modules: Sequence[Module] = ()) -> Any:
     """The value of a message of an answer's process.
 
     Raises
@@ -174,32 +174,32 @@ def heard(message: bytes, given: Sequence[Module] = ()) -> Any:
         if a module in it is malformed.
     """
     try:
-        return _heard(json.loads(message), given)
+        return _heard(json.loads(message), modules)
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, MemoryError) as error:
         raise WireError("it sends no message") from error
 
 
-def _heard(value: Any, given: Sequence[Module]) -> Any:
+def _heard(value: Any, modules: Sequence[Module]) -> Any:
     if isinstance(value, list):
-        return _hear_items(value, given)
+        return _hear_items(value, modules)
     if not isinstance(value, dict):
         return value
     ((name, inner),) = cast("dict[str, Any]", value).items()
-    return HEARS[name](inner, given)
+    return HEARS[name](inner, modules)
 
 
-def _tell_array(value: Any, given: Sequence[Module]) -> Any:
+def _tell_array(value: Any, modules: Sequence[Module]) -> Any:
     array = np.asarray(value)
     if array.dtype.name not in _types():
-        return [None, None, _tell_other(value, given)]
+        return [None, None, _tell_other(value, modules)]
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
     return [array.dtype.name, list(array.shape) if isinstance(value, np.ndarray) else None, data]
 
 
-def _hear_array(inner: Any, given: Sequence[Module]) -> Any:
+def _hear_array(inner: Any, modules: Sequence[Module]) -> Any:
     name, dims, data = inner
     if name is None:
-        return _hear_other(data, given)
+        return _hear_other(data, modules)
     flat = np.frombuffer(base64.b64decode(data, validate=True), _types()[name])
     return flat[0] if dims is None else flat.reshape(dims).copy()
 
@@ -208,19 +208,19 @@ def _hear_array(inner: Any, given: Sequence[Module]) -> Any:
 def _types() -> dict[str, np.dtype[Any]]:
     """The types of arrays, by name."""
     plain = [np.dtype(c) for c in "?bhilqBHILQefdFD"]
-    return {each.name: each for each in (*plain, *(t.dtype for t in ARRAY_TYPES))}
+    return {dtype.name: dtype for dtype in (*plain, *(t.dtype for t in ARRAY_TYPES))}
 
 
-def _tell_module(value: Module, given: Sequence[Module]) -> Any:
+def _tell_module(value: Module, modules: Sequence[Module]) -> Any:
     """Its place among the modules given; or its text, and the orders that a text does not show."""
-    place = next((n for n, each in enumerate(given) if each is value), None)
+    place = next((n for n, module in enumerate(modules) if module is value), None)
     orders = {c.name: [i.name for i in c.instructions] for c in value.computations}
     return [str(value), orders] if place is None else place
 
 
-def _hear_module(inner: Any, given: Sequence[Module]) -> Module:
+def _hear_module(inner: Any, modules: Sequence[Module]) -> Module:
     if isinstance(inner, int):
-        return given[inner]
+        return modules[inner]
     text, orders = inner
     return rebuild_module(hlo.parse(text), lambda c: _in_order(c, orders[c.name]))
 
@@ -232,20 +232,20 @@ def _in_order(computation: Computation, names: list[str]) -> Computation:
     return replace(computation, instructions=tuple(instructions))
 
 
-def _tell_dict(value: Mapping[Any, Any], given: Sequence[Module]) -> Any:
-    return [[told(k, given), told(v, given)] for k, v in value.items()]
+def _tell_dict(value: Mapping[Any, Any], modules: Sequence[Module]) -> Any:
+    return [[told(k, modules), told(v, modules)] for k, v in value.items()]
 
 
-def _hear_dict(inner: Any, given: Sequence[Module]) -> dict[Any, Any]:
-    return {_heard(k, given): _heard(v, given) for k, v in inner}
+def _hear_dict(inner: Any, modules: Sequence[Module]) -> dict[Any, Any]:
+    return {_heard(k, modules): _heard(v, modules) for k, v in inner}
 
 
-def _tell_items(value: Iterable[Any], given: Sequence[Module]) -> Any:
-    return [told(each, given) for each in islice(value, ITEMS)]
+def _tell_items(value: Iterable[Any], modules: Sequence[Module]) -> Any:
+    return [told(item, modules) for item in islice(value, ITEMS)]
 
 
-def _hear_items(inner: Any, given: Sequence[Module]) -> list[Any]:
-    return [_heard(each, given) for each in inner]
+def _hear_items(inner: Any, modules: Sequence[Module]) -> list[Any]:
+    return [_heard(item, modules) for item in inner]
 
 
 def _tell_other(value: Any, _: Sequence[Module]) -> Any:

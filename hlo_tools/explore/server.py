@@ -101,11 +101,11 @@ class Explorer:
         wanted = _wanted(asked)
         if wanted is None:
             raise self._bottle.HTTPError(400)
-        found = self.workers.show(wanted)
-        answer = {**dataclasses.asdict(found), "page": None}
-        if found.page:
+        page = self.workers.show(wanted)
+        answer = {**dataclasses.asdict(page), "page": None}
+        if page.page:
             number = next(reversed(self.pages), 0) + 1
-            self.pages[number] = found.page
+            self.pages[number] = page.page
             answer["page"] = f"page/{number}"
             while len(self.pages) > KEPT:
                 self.pages.popitem(last=False)
@@ -152,13 +152,13 @@ def _wanted(asked: Any) -> ExploredText | None:
     """The text that a request sends; None if its fields are of other types."""
     if not isinstance(asked, dict) or "runs_python" not in asked:
         return None
-    given = cast("dict[str, Any]", asked)
-    words = {key: given.get(key, "") for key in ("text", "passes", "target")}
+    fields = cast("dict[str, Any]", asked)
+    words = {key: fields.get(key, "") for key in ("text", "passes", "target")}
     if not all(isinstance(word, str) for word in words.values()):
         return None
     words["target"] = words["target"] or "cpu"
     return ExploredText(
-        **words, assembly=given.get("assembly") is True, runs_python=given["runs_python"] is True
+        **words, assembly=fields.get("assembly") is True, runs_python=fields["runs_python"] is True
     )
 
 
@@ -178,12 +178,12 @@ def _library(name: str) -> Any:
 
 
 def _listening(port: int) -> socket.socket:
-    made = socket.socket()
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((LOOPBACK, port))
+        listener.bind((LOOPBACK, port))
     except (OSError, OverflowError) as error:
-        made.close()
+        listener.close()
         raise HloError("HLO200", f"cannot listen on port {port}: {error}") from None
-    made.listen()
-    return made
+    listener.listen()
+    return listener

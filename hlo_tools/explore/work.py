@@ -126,8 +126,8 @@ def lowered(text: str) -> str:
     exec(compile(text, "text", "exec"), names)
     for name in (FUNCTION, ARGUMENTS):
         if name not in names:
-            told = f"the text defines a function `{FUNCTION}` and a tuple `{ARGUMENTS}` for it"
-            raise ValueError(f"{told}; there is no `{name}`")
+            reason = f"the text defines a function `{FUNCTION}` and a tuple `{ARGUMENTS}` for it"
+            raise ValueError(f"{reason}; there is no `{name}`")
     import jax  # noqa: PLC0415  takes a second, and few texts need it
 
     traced = cast("Any", jax).jit(names[FUNCTION]).lower(*names[ARGUMENTS])

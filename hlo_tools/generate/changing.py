@@ -27,9 +27,9 @@ def some(
     a fold by what is not associative.
     """
     computation = random.choice((module.entry, *running(module)))
-    found = [i for i in computation.instructions if fits(i)]
-    need(bool(found))
-    return computation, random.choice(found)
+    candidates = [i for i in computation.instructions if fits(i)]
+    need(bool(candidates))
+    return computation, random.choice(candidates)
 
 
 def changed(module: Module, where: Computation, plan: dict[Instruction, Instruction]) -> Module:
@@ -39,9 +39,9 @@ def changed(module: Module, where: Computation, plan: dict[Instruction, Instruct
         # Where it calls a changed computation too, it is another object; no plan is for both.
         return rebuild(computation, plan) if computation is where else computation
 
-    made = rebuild_module(module, change)
-    need(made is not module)
-    return with_entry(made, made.entry)
+    new_module = rebuild_module(module, change)
+    need(new_module is not module)
+    return with_entry(new_module, new_module.entry)
 
 
 def shown(module: Module, *new: Instruction, value: Instruction | None = None) -> Module:

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 def beside(modules: Sequence[Module]) -> Module:
     """One module whose result is a tuple of those of several, each on parameters of its own."""
     maker = InstructionMaker()
-    given: list[Instruction] = []
+    inputs: list[Instruction] = []
     roots: list[Instruction] = []
     for each in modules:
         entry = maker.fresh(each.entry)
-        own = [maker.parameter(p.shape, len(given) + n) for n, p in enumerate(entry.parameters)]
-        given += own
+        own = [maker.parameter(p.shape, len(inputs) + n) for n, p in enumerate(entry.parameters)]
+        inputs += own
         roots.append(inlined(entry, own, maker.names))
-    return module(maker.computation("main", given, maker.make("tuple", *roots)))
+    return module(maker.computation("main", inputs, maker.make("tuple", *roots)))
 
 
 def embedded(inner: Module, random: Random) -> Module:
@@ -49,10 +49,10 @@ def embedded(inner: Module, random: Random) -> Module:
     """
     maker = InstructionMaker()
     entry = maker.fresh(inner.entry)
-    given = [maker.parameter(p.shape, n) for n, p in enumerate(entry.parameters)]
+    parameters = [maker.parameter(p.shape, n) for n, p in enumerate(entry.parameters)]
     wrap = random.choice((maker.call, maker.fusion, maker.branch, maker.loop))
-    root = wrap(entry, given, random)
-    return module(maker.computation("main", given, root))
+    root = wrap(entry, parameters, random)
+    return module(maker.computation("main", parameters, root))
 
 
 class InstructionMaker:
@@ -96,34 +96,34 @@ class InstructionMaker:
             became[old] = replace(old, name=name, instructions=body, root=now[old.root])
         return became[entry]
 
-    def call(self, entry: Computation, given: list[Instruction], _random: Random) -> Instruction:
+    def call(self, entry: Computation, inputs: list[Instruction], _random: Random) -> Instruction:
         """A call."""
-        return self.make("call", *given, called=[entry])
+        return self.make("call", *inputs, called=[entry])
 
-    def fusion(self, entry: Computation, given: list[Instruction], _random: Random) -> Instruction:
+    def fusion(self, entry: Computation, inputs: list[Instruction], _random: Random) -> Instruction:
         """A fusion of instructions that may be in one."""
         may = all(not i.called and i.shape.is_array and i.row.pure for i in entry.instructions)
-        need(may and bool(given))
-        return self.make("fusion", *given, called=[entry], kind="kLoop")
+        need(may and bool(inputs))
+        return self.make("fusion", *inputs, called=[entry], kind="kLoop")
 
-    def branch(self, entry: Computation, given: list[Instruction], random: Random) -> Instruction:
+    def branch(self, entry: Computation, inputs: list[Instruction], random: Random) -> Instruction:
         """One of two branches, the other of which gives zeros."""
-        whole = self.make("tuple", *given)
+        whole = self.make("tuple", *inputs)
         taken = self.parameter(whole.shape, 0)
-        parts = [self.make("get-tuple-element", taken, index=n) for n in range(len(given))]
+        parts = [self.make("get-tuple-element", taken, index=n) for n in range(len(inputs))]
         one = self.computation("taken", [taken], inlined(entry, parts, self.names))
         left = self.parameter(whole.shape, 0)
         other = self.computation("left", [left], self.zeros(entry.root.shape))
-        given.append(self.parameter(array(PRED), len(given)))
+        inputs.append(self.parameter(array(PRED), len(inputs)))
         branches = [one, other] if random.random() < 0.5 else [other, one]
-        return self.make("conditional", given[-1], whole, whole, called=branches)
+        return self.make("conditional", inputs[-1], whole, whole, called=branches)
 
-    def loop(self, entry: Computation, given: list[Instruction], random: Random) -> Instruction:
+    def loop(self, entry: Computation, inputs: list[Instruction], random: Random) -> Instruction:
         """A loop of some iterations, of which the last one's value remains."""
-        start = self.make("tuple", self.number(0), *given, self.zeros(entry.root.shape))
+        start = self.make("tuple", self.number(0), *inputs, self.zeros(entry.root.shape))
         state = self.parameter(start.shape, 0)
         counter, *parts, _ = (
-            self.make("get-tuple-element", state, index=n) for n in range(len(given) + 2)
+            self.make("get-tuple-element", state, index=n) for n in range(len(inputs) + 2)
         )
         value = inlined(entry, parts, self.names)
         following = self.make("add", counter, self.number(1))
@@ -136,7 +136,7 @@ class InstructionMaker:
             "condition", [seen], self.make("compare", count, last, direction="LT")
         )
         end = self.make("while", start, called=[holds, body])
-        return self.make("get-tuple-element", end, index=len(given) + 1)
+        return self.make("get-tuple-element", end, index=len(inputs) + 1)
 
     def zeros(self, shape: Shape) -> Instruction:
         """A value of nothing but zeros."""

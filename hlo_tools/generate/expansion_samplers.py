@@ -46,9 +46,9 @@ def of_parameters(
     wanted = operands_for[opcode](random, shape, {})
     builder = Builder()
     shapes = [s.with_type(t) for s, t in zip(wanted.operands, types, strict=False)]
-    operands = [builder.parameter(each) for each in shapes]
-    made = builder.add(opcode, *operands, shape=shape.with_type(types[-1]), **wanted.attrs)
-    return module(builder.build(made))
+    operands = [builder.parameter(shape) for shape in shapes]
+    instr = builder.add(opcode, *operands, shape=shape.with_type(types[-1]), **wanted.attrs)
+    return module(builder.build(instr))
 
 
 @sampler("remove_barrier")
@@ -80,8 +80,8 @@ def _set_to_whole_size(random: Random, _values: Any) -> Module:
     axis = random.randrange(2)
     size = builder.constant(literal(shape.dims[axis], array(S32)))
     x = builder.parameter(shape)
-    made = builder.add("set-dimension-size", x, size, shape=shape, dimensions=(axis,))
-    return module(builder.build(made))
+    instr = builder.add("set-dimension-size", x, size, shape=shape, dimensions=(axis,))
+    return module(builder.build(instr))
 
 
 @sampler("sort_dimensions")
@@ -89,8 +89,8 @@ def _transposing_broadcast(random: Random, _values: Any) -> Module:
     builder, shape = Builder(), array(random_shape(random).element_type, (2, 3, 1, 2))
     dims = tuple(random.sample(range(4), random.randint(2, 4)))
     x = builder.parameter(shape.with_dims(tuple(shape.dims[d] for d in dims)))
-    made = builder.add("broadcast", x, shape=shape, dimensions=dims)
-    return module(builder.build(made))
+    instr = builder.add("broadcast", x, shape=shape, dimensions=dims)
+    return module(builder.build(instr))
 
 
 @sampler("split_index")
@@ -101,11 +101,11 @@ def _start_in_a_vector(random: Random, _values: Any) -> Module:
     start = array(some_type(random, "s32", "s64", "u8"), (shape.rank,))
     if random.random() < 0.5:
         where = builder.parameter(start)
-        made = builder.add("dynamic-slice", x, where, dynamic_slice_sizes=sizes)
+        instr = builder.add("dynamic-slice", x, where, dynamic_slice_sizes=sizes)
     else:
         update = builder.parameter(shape.with_dims(sizes))
-        made = builder.add("dynamic-update-slice", x, update, builder.parameter(start))
-    return module(builder.build(made))
+        instr = builder.add("dynamic-update-slice", x, update, builder.parameter(start))
+    return module(builder.build(instr))
 
 
 def product(random: Random, types: tuple[ElementType, ...]) -> Module:

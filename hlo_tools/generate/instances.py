@@ -143,14 +143,14 @@ class Instance:
         """An opcode of the pattern with operands and attributes that give the shape."""
         opcode = self.random.choice(side.opcodes)
         rest = isinstance(side.operands[-1], Rest) if side.operands else False
-        given = {k: v for k, v in self.bound(side.attributes) if v is not None}
+        options_given = {k: v for k, v in self.bound(side.attributes) if v is not None}
         if OPCODES[opcode].arity is None and not rest:
-            given["operands"] = len(side.operands)
-        given["types"], given["orders"] = self.types_of(side), self.orders
-        wanted = operands_for[opcode](self.random, shape, given)
+            options_given["operands"] = len(side.operands)
+        options_given["types"], options_given["orders"] = self.types_of(side), self.orders
+        wanted = operands_for[opcode](self.random, shape, options_given)
         attrs = {
             **wanted.attrs,
-            **{k: v for k, v in given.items() if k not in ("operands", "types", "orders")},
+            **{k: v for k, v in options_given.items() if k not in ("operands", "types", "orders")},
         }
         for name, value in side.attributes:
             if isinstance(value, AttributeVariable):
@@ -160,8 +160,8 @@ class Instance:
         terms += [Variable(f"more{i}") for i in range(len(wanted.operands) - len(terms))]
         order = sorted(range(len(terms)), key=lambda i: isinstance(terms[i], Application))
         shapes = [self.settled(t, s) for t, s in zip(terms, wanted.operands, strict=True)]
-        made = {i: self.make(terms[i], shapes[i]) for i in order}
-        operands = [made[i] for i in range(len(terms))]
+        terms_made = {i: self.make(terms[i], shapes[i]) for i in order}
+        operands = [terms_made[i] for i in range(len(terms))]
         called = self.called(side, wanted.called, operands)
         declared = opcode in EXPLICIT_SHAPE
         new = self.builder.add(
@@ -192,13 +192,13 @@ class Instance:
 
     def called(self, side: Application, kinds: tuple[str, ...], operands: Any) -> list[Computation]:
         """The computations of scalars: those that variables stand for already, or new ones."""
-        made: list[Computation] = []
+        computations: list[Computation] = []
         variables = {position: value.name for position, value in side.called}
         for i, kind in enumerate(kinds):
             new = scalar_computation(kind, operands[0].shape.element_type, self.names)
             name = variables.get(i)
-            made.append(new if name is None else self.found.setdefault(name, new))
-        return made
+            computations.append(new if name is None else self.found.setdefault(name, new))
+        return computations
 
 
 def instance(
@@ -226,6 +226,6 @@ def instance(
     return Instance(random, types=types, **options).build(pattern, shape)
 
 
-def arguments(made: Module, random: Random, values: Any = nasty) -> list[Any]:
+def arguments(program: Module, random: Random, values: Any = nasty) -> list[Any]:
     """Random arguments for the entry computation."""
-    return [values(p.shape, random) for p in made.entry.parameters]
+    return [values(p.shape, random) for p in program.entry.parameters]

@@ -47,23 +47,23 @@ def laid_out(module: Module, random: Random) -> Module:
         chosen = [i for i in movable(computation, module) if random.random() < TURNED]
         return moved(computation, chosen, random)
 
-    made = rebuild_module(module, change)
-    made = with_entry(made, made.entry)
+    new_module = rebuild_module(module, change)
+    new_module = with_entry(new_module, new_module.entry)
     more = random.choices((one_read, one_in_two_orders), k=random.randint(0, MOST_READ))
     for read in (one_in_two_orders, *more):
         try:
-            made = read(made, random)
+            new_module = read(new_module, random)
         except UnfitError:
             continue
-    return made
+    return new_module
 
 
 def another_order(module: Module, random: Random) -> Module:
     """One array lies in another memory order."""
     where, instr = some(module, random)
     need(instr in movable(where, module))
-    made = rebuild_module(module, lambda c: moved(c, [instr], random) if c is where else c)
-    return with_entry(made, made.entry)
+    new_module = rebuild_module(module, lambda c: moved(c, [instr], random) if c is where else c)
+    return with_entry(new_module, new_module.entry)
 
 
 def another_layout(module: Module, random: Random) -> Module:
@@ -94,15 +94,15 @@ def one_read(module: Module, random: Random) -> Module:
 def one_in_two_orders(module: Module, random: Random) -> Module:
     """A value is computed twice, and lies in two memory orders, in which bitcasts read it."""
     entry = module.entry
-    found = [
+    candidates = [
         instr
         for instr in movable(entry, module)
         if instr.opcode != "parameter"
         and instr.row.pure
         and sum(n > 1 for n in instr.shape.dims) > 1
     ]
-    need(bool(found))
-    instr = random.choice(found)
+    need(bool(candidates))
+    instr = random.choice(candidates)
     names = names_of(module)
     order = Layout(instr.shape.memory_order)
     twin = instr.with_(name=names.unique(instr.name), shape=instr.shape.with_layout(order))

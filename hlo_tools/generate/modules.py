@@ -66,8 +66,8 @@ def random_module(
     favoured : opcodes that are chosen more often than others.
     """
     maker = ModuleMaker(random, NameSupply(), types, favoured)
-    made = module(maker.computation("main", None, None, size, depth=2))
-    return laid_out(made, random) if random.random() < LAID_OUT else made
+    whole = module(maker.computation("main", None, None, size, depth=2))
+    return laid_out(whole, random) if random.random() < LAID_OUT else whole
 
 
 class ModuleMaker:
@@ -181,7 +181,7 @@ class ComputationMaker:
         opcode = "tuple" if shape.is_tuple else self.opcode()
         wanted = operands_for[opcode](self.random, shape, {"types": self.maker.types})
         need(all(s.size <= MOST_ELEMENTS for w in wanted.operands for _, s in w.leaves()))
-        operands = [self.value(each, height - 1) for each in wanted.operands]
+        operands = [self.value(operand, height - 1) for operand in wanted.operands]
         return self.keep(
             opcode,
             *operands,
@@ -207,10 +207,10 @@ class ComputationMaker:
         if instr.opcode == "compare" and instr.operands[0].shape.element_type.is_complex:
             # Attributes for other numbers may ask for an order, which complex ones do not have.
             same = True
-        made = instr if same else instr.with_(attrs=OPCODES[instr.opcode].attrs(**wanted.attrs))
-        if not infer(made).compatible(instr.shape):
+        twin = instr if same else instr.with_(attrs=OPCODES[instr.opcode].attrs(**wanted.attrs))
+        if not infer(twin).compatible(instr.shape):
             raise UnfitError
-        attrs = {f.name: getattr(made.attrs, f.name) for f in fields(made.attrs)}
+        attrs = {f.name: getattr(twin.attrs, f.name) for f in fields(twin.attrs)}
         declared = instr.shape if instr.opcode in EXPLICIT_SHAPE else None
         return self.keep(
             instr.opcode, *instr.operands, shape=declared, called=instr.called, **attrs
@@ -229,7 +229,7 @@ class ComputationMaker:
         """A few values that are there, or new ones."""
         count = self.random.randint(1, 2)
         new = [self.leaf(random_shape(self.random, self.maker.types)) for _ in range(count)]
-        return [self.random.choice([*self.made, each]) for each in new]
+        return [self.random.choice([*self.made, value]) for value in new]
 
     def call(self, shape: Shape) -> Instruction:
         """A call of a computation, new or called before."""

@@ -55,12 +55,12 @@ def mutated(module: Module, random: Random, count: int = 1) -> Module:
     for _ in range(count):
         for _ in range(TRIES):
             try:
-                made = random.choice(MUTATIONS)(module, random)
-                verify(made)
+                mutant = random.choice(MUTATIONS)(module, random)
+                verify(mutant)
             except Exception:
                 # Inference expects sound instructions: of others it may raise anything.
                 continue
-            module = made
+            module = mutant
             break
     return module
 
@@ -265,9 +265,9 @@ def one_put_out(module: Module, random: Random) -> Module:
 def one_given_up(module: Module, random: Random) -> Module:
     """A result may lie in the memory of a parameter of its shape, has to, or whatever else may."""
     entry, header = module.entry, module.header
-    given = [(p, at, s) for p in entry.parameters for at, s in p.shape.leaves() if s.is_array]
+    leaves = [(p, at, s) for p in entry.parameters for at, s in p.shape.leaves() if s.is_array]
     results = [(at, s) for at, s in entry.root.shape.leaves()]
-    pairs = [(out, p, at) for p, at, s in given for out, shape in results if s == shape]
+    pairs = [(out, p, at) for p, at, s in leaves for out, shape in results if s == shape]
     need(bool(pairs) and not header.input_output_alias and not header.buffer_donor)
     out, parameter, at = random.choice(pairs)
     number = entry.parameters.index(parameter)
@@ -312,9 +312,9 @@ def one_claims(module: Module, random: Random) -> Module:
 
 def another_window(module: Module, random: Random) -> Module:
     """A window moves otherwise: backwards, over a dilated array, with steps, from further away."""
-    found = [i for i in module.entry.instructions if getattr(i.attrs, "window", ())]
-    need(bool(found))
-    instr = random.choice(found)
+    windowed = [i for i in module.entry.instructions if getattr(i.attrs, "window", ())]
+    need(bool(windowed))
+    instr = random.choice(windowed)
     attrs: Any = instr.attrs
     name, value = random.choice(MOVES)
     n = random.randrange(len(attrs.window))

@@ -69,12 +69,12 @@ def need(condition: bool) -> None:
 def elementwise(opcode: str) -> Generate:
     """Operands of the result's shape, or with other element types where the opcode says so."""
 
-    def generate(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+    def generate(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
         need(shape.is_array)
         arity = OPCODES[opcode].arity or 1
         kinds = ELEMENTWISE_OPERANDS.get(opcode)
         types = (
-            kinds(random, shape.element_type, given.get("types", TYPES))
+            kinds(random, shape.element_type, wishes.get("types", TYPES))
             if kinds
             else [shape.element_type] * arity
         )
@@ -128,10 +128,10 @@ operands_for.define("copy", lambda _random, shape, _given: Wanted([shape]))
 
 
 @operands_for("bitcast-convert")
-def _bitcast_convert(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+def _bitcast_convert(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
     """From a type of as many bits, or of fewer ones with a dimension more."""
     wanted = shape.element_type
-    types: Types = given.get("types", TYPES)
+    types: Types = wishes.get("types", TYPES)
     alike = [t for t in types if t.bits == wanted.bits and PRED not in (t, wanted)]
     narrower = [t for t in types if t.bits < wanted.bits and PRED not in (t, wanted)]
     need(shape.is_array and bool(alike) and not wanted.is_complex)
@@ -146,10 +146,10 @@ def _bitcast_convert(random: Random, shape: Shape, given: dict[str, Any]) -> Wan
 
 
 @operands_for("get-dimension-size")
-def _get_dimension_size(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+def _get_dimension_size(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
     """Of an array with a size that is known at run time, along that dimension or another."""
     need(shape == array(S32))
-    measured = random_shape(random, given.get("types", TYPES))
+    measured = random_shape(random, wishes.get("types", TYPES))
     need(measured.rank > 0)
     bounded = random.randrange(measured.rank)
     dynamic = tuple(d == bounded for d in range(measured.rank))
@@ -158,12 +158,12 @@ def _get_dimension_size(random: Random, shape: Shape, given: dict[str, Any]) -> 
 
 
 @operands_for("compare")
-def _compare(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+def _compare(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
     """Two operands of any type; complex ones have no order."""
-    wanted = elementwise("compare")(random, shape, given)
+    wanted = elementwise("compare")(random, shape, wishes)
     ordered = () if wanted.operands[0].element_type.is_complex else ("GE", "GT", "LE", "LT")
     direction = random.choice(("EQ", "NE", *ordered))
-    orders: tuple[str, ...] = given.get("orders", ("",))
+    orders: tuple[str, ...] = wishes.get("orders", ("",))
     total = len(orders) > 1 and wanted.operands[0].element_type.is_floating
     order = random.choice(orders) if total else ""
     return Wanted(wanted.operands, {"direction": direction, "type": order})
@@ -184,9 +184,9 @@ def _tuple(_random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
 
 
 @operands_for("get-tuple-element")
-def _get_tuple_element(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+def _get_tuple_element(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
     """From anywhere in a tuple of up to three."""
-    types = given.get("types", TYPES)
+    types = wishes.get("types", TYPES)
     others = (shape, random_shape(random, types))
     around = [random.choice(others) for _ in range(random.randint(0, 2))]
     index = random.randint(0, len(around))
@@ -201,21 +201,21 @@ def _iota(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
 
 
 @operands_for("broadcast")
-def _broadcast(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+def _broadcast(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
     """From some of the result's dimensions."""
-    kept = given.get("dimensions")
-    if kept is None:
-        kept = tuple(d for d in range(shape.rank) if random.random() < 0.75)
+    dims = wishes.get("dimensions")
+    if dims is None:
+        dims = tuple(d for d in range(shape.rank) if random.random() < 0.75)
         # Any order is allowed, and few programs have another than this one.
-        kept = kept if random.random() < 0.8 else tuple(random.sample(kept, len(kept)))
-    need(all(d < shape.rank for d in kept))
-    return Wanted([shape.with_dims(tuple(shape.dims[d] for d in kept))], {"dimensions": kept})
+        dims = dims if random.random() < 0.8 else tuple(random.sample(dims, len(dims)))
+    need(all(d < shape.rank for d in dims))
+    return Wanted([shape.with_dims(tuple(shape.dims[d] for d in dims))], {"dimensions": dims})
 
 
 @operands_for("transpose")
-def _transpose(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+def _transpose(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
     """By any permutation."""
-    moved = given.get("dimensions") or tuple(random.sample(range(shape.rank), shape.rank))
+    moved = wishes.get("dimensions") or tuple(random.sample(range(shape.rank), shape.rank))
     need(len(moved) == shape.rank)
     dims = [0] * shape.rank
     for i, d in enumerate(moved):
@@ -277,20 +277,20 @@ def _pad(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
 
 
 @operands_for("concatenate")
-def _concatenate(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+def _concatenate(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
     """Of pieces of some dimension; a piece may be empty."""
     need(shape.rank > 0)
-    (along,) = given.get("dimensions") or (random.randrange(shape.rank),)
+    (along,) = wishes.get("dimensions") or (random.randrange(shape.rank),)
     need(along < shape.rank)
     pieces: list[int] = []
     left = shape.dims[along]
-    count = given.get("operands") or random.randint(1, 3)
+    count = wishes.get("operands") or random.randint(1, 3)
     for _ in range(count - 1):
         pieces.append(random.randint(0, left))
         left -= pieces[-1]
     sizes = [*pieces, left]
-    made = [shape.with_dims((*shape.dims[:along], n, *shape.dims[along + 1 :])) for n in sizes]
-    return Wanted(made, {"dimensions": (along,)})
+    parts = [shape.with_dims((*shape.dims[:along], n, *shape.dims[along + 1 :])) for n in sizes]
+    return Wanted(parts, {"dimensions": (along,)})
 
 
 @operands_for("dynamic-slice")
@@ -317,24 +317,24 @@ def _dot(random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
     summed = tuple(random.choice(SIZES) for _ in range(random.choice((0, 1, 1, 1, 2))))
     attrs: dict[str, Any] = {}
     operands: list[Shape] = []
-    for side, kept in (("lhs", shape.dims[len(batch) : free]), ("rhs", shape.dims[free:])):
-        dims, batch_dims, contracting = _interleaved(random, kept, batch, summed)
+    for side, free_dims in (("lhs", shape.dims[len(batch) : free]), ("rhs", shape.dims[free:])):
+        dims, batch_dims, contracting = _interleaved(random, free_dims, batch, summed)
         operands.append(shape.with_dims(dims))
         attrs[f"{side}_batch_dims"], attrs[f"{side}_contracting_dims"] = batch_dims, contracting
     return Wanted(operands, attrs)
 
 
-def _interleaved(random: Random, kept: Dims, batch: Dims, summed: Dims) -> tuple[Dims, Dims, Dims]:
+def _interleaved(random: Random, free: Dims, batch: Dims, summed: Dims) -> tuple[Dims, Dims, Dims]:
     """The dimensions of one side of a dot, and where batch and contracted ones are among them.
 
     Half the time batch dimensions come first and contracted ones after them, as most have it.
     """
-    size = len(kept) + len(batch) + len(summed)
+    size = len(free) + len(batch) + len(summed)
     places = random.sample(range(size), size) if random.random() < 0.5 else list(range(size))
     batch_dims = tuple(places[: len(batch)])
     contracting = tuple(places[len(batch) : len(batch) + len(summed)])
     sizes = dict(zip((*batch_dims, *contracting), (*batch, *summed), strict=True))
-    rest = iter(kept)
+    rest = iter(free)
     return (
         tuple(sizes[d] if d in sizes else next(rest) for d in range(size)),
         batch_dims,
@@ -343,10 +343,10 @@ def _interleaved(random: Random, kept: Dims, batch: Dims, summed: Dims) -> tuple
 
 
 @operands_for("reduce")
-def _reduce(random: Random, shape: Shape, given: dict[str, Any]) -> Wanted:
+def _reduce(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
     """Over dimensions put in anywhere."""
     dims: list[int] = list(shape.dims)
-    folded = given.get("dimensions")
+    folded = wishes.get("dimensions")
     if folded is None:
         rank = shape.rank + random.randint(0, 2)
         folded = tuple(sorted(random.sample(range(rank), rank - shape.rank)))

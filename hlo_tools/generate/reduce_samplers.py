@@ -49,12 +49,12 @@ class Folding:
         self.lines.append(f"{name} = {self.shape(dims)} {rest}")
 
     def reduce(
-        self, name: str, operand: str, given: tuple[int, ...], dims: tuple[int, ...]
+        self, name: str, operand: str, sizes: tuple[int, ...], dims: tuple[int, ...]
     ) -> None:
         """Write a reduction."""
-        kept = tuple(n for d, n in enumerate(given) if d not in dims)
+        left = tuple(n for d, n in enumerate(sizes) if d not in dims)
         spelled = ",".join(map(str, dims))
-        self.add(name, kept, f"reduce({operand}, init), dimensions={{{spelled}}}, to_apply=op")
+        self.add(name, left, f"reduce({operand}, init), dimensions={{{spelled}}}, to_apply=op")
 
     def module(self) -> Module:
         """The module, whose root is the last instruction."""
@@ -85,121 +85,121 @@ def both(name: str, also_rounds: bool = True) -> Callable[[Any], Any]:
 
 
 @both("reduce(x, y, dimensions=p, to_apply=f) => reshape(x)", also_rounds=False)
-def _ones(random: Random, made: Folding) -> None:
+def _ones(random: Random, text: Folding) -> None:
     dims = (random.randint(0, 3), 1, 1, random.randint(1, 3))
-    made.add("x", dims, "parameter(0)")
-    made.reduce("r", "x", dims, random.choice(((), (1,), (1, 2))))
+    text.add("x", dims, "parameter(0)")
+    text.reduce("r", "x", dims, random.choice(((), (1,), (1, 2))))
 
 
 def _summed_ones(random: Random, _values: Any) -> Module:
-    made = Folding(random, rounds=True)
-    made.add("x", (1, 3), "parameter(0)")
-    made.reduce("r", "x", (1, 3), (0,))
-    return made.module()
+    text = Folding(random, rounds=True)
+    text.add("x", (1, 3), "parameter(0)")
+    text.reduce("r", "x", (1, 3), (0,))
+    return text.module()
 
 
 sampler("sum of dimensions of size 1")(_summed_ones)
 
 
 def _negated(random: Random, _values: Any) -> Module:
-    made = Folding(random, rounds=True)
-    made.add("x", (3, 2), "parameter(0)")
-    made.add("y", (3, 2), "negate(x)")
-    made.reduce("r", "y", (3, 2), random.choice(((), (0,), (1,))))
-    return made.module()
+    text = Folding(random, rounds=True)
+    text.add("x", (3, 2), "parameter(0)")
+    text.add("y", (3, 2), "negate(x)")
+    text.reduce("r", "y", (3, 2), random.choice(((), (0,), (1,))))
+    return text.module()
 
 
 sampler("negate_of_sum")(_negated)
 
 
 @both("reduce_of_reduce")
-def _twice(random: Random, made: Folding) -> None:
-    dims = made.dims(4)
+def _twice(random: Random, text: Folding) -> None:
+    dims = text.dims(4)
     first = random.choice(((0,), (1, 2), (3,), (0, 2)))
-    made.add("x", dims, "parameter(0)")
-    made.reduce("a", "x", dims, first)
-    kept = tuple(n for d, n in enumerate(dims) if d not in first)
-    made.reduce("r", "a", kept, random.choice(((0,), (1,), (0, 1))))
+    text.add("x", dims, "parameter(0)")
+    text.reduce("a", "x", dims, first)
+    left = tuple(n for d, n in enumerate(dims) if d not in first)
+    text.reduce("r", "a", left, random.choice(((0,), (1,), (0, 1))))
 
 
 @both("reduce_of_transpose")
-def _transposed(random: Random, made: Folding) -> None:
-    dims = made.dims(3)
+def _transposed(random: Random, text: Folding) -> None:
+    dims = text.dims(3)
     order = tuple(random.sample(range(3), 3))
     moved = tuple(dims[d] for d in order)
-    made.add("x", dims, "parameter(0)")
-    made.add("a", moved, f"transpose(x), dimensions={{{','.join(map(str, order))}}}")
-    made.reduce("r", "a", moved, random.choice(((0,), (1, 2), (0, 1, 2))))
+    text.add("x", dims, "parameter(0)")
+    text.add("a", moved, f"transpose(x), dimensions={{{','.join(map(str, order))}}}")
+    text.reduce("r", "a", moved, random.choice(((0,), (1, 2), (0, 1, 2))))
 
 
 def _reshaped(random: Random, _values: Any) -> Module:
-    made = Folding(random, rounds=random.random() < 0.5)
-    m, n, k = made.dims(3)
+    text = Folding(random, rounds=random.random() < 0.5)
+    m, n, k = text.dims(3)
     # Reshaping moves elements that do not lie in order.
-    made.add("w", (k, m, n), "parameter(0)")
-    made.add("x", (m, n, k), "transpose(w), dimensions={1,2,0}")
+    text.add("w", (k, m, n), "parameter(0)")
+    text.add("x", (m, n, k), "transpose(w), dimensions={1,2,0}")
     dims, folded = random.choice((((m, n * k), (1,)), ((m * n, k), (0,)), ((1, m, n, k), (0, 2))))
-    made.add("a", dims, "reshape(x)")
-    made.reduce("r", "a", dims, folded)
-    return made.module()
+    text.add("a", dims, "reshape(x)")
+    text.reduce("r", "a", dims, folded)
+    return text.module()
 
 
 sampler("reduce_of_reshape")(_reshaped)
 
 
 @both("reduce_of_reverse")
-def _reversed(random: Random, made: Folding) -> None:
-    dims = made.dims(2)
-    made.add("x", dims, "parameter(0)")
-    made.add("a", dims, f"reverse(x), dimensions={random.choice(('{0}', '{0,1}'))}")
-    made.reduce("r", "a", dims, random.choice(((0,), (0, 1))))
+def _reversed(random: Random, text: Folding) -> None:
+    dims = text.dims(2)
+    text.add("x", dims, "parameter(0)")
+    text.add("a", dims, f"reverse(x), dimensions={random.choice(('{0}', '{0,1}'))}")
+    text.reduce("r", "a", dims, random.choice(((0,), (0, 1))))
 
 
 @both("reduce_of_broadcast")
-def _repeated(random: Random, made: Folding) -> None:
-    m, n, k = made.dims(3)
-    made.add("x", (m, k), "parameter(0)")
-    made.add("a", (m, n, k), "broadcast(x), dimensions={0,2}")
-    made.reduce("r", "a", (m, n, k), random.choice(((1,), (0, 1), (1, 2), (0, 1, 2))))
+def _repeated(random: Random, text: Folding) -> None:
+    m, n, k = text.dims(3)
+    text.add("x", (m, k), "parameter(0)")
+    text.add("a", (m, n, k), "broadcast(x), dimensions={0,2}")
+    text.reduce("r", "a", (m, n, k), random.choice(((1,), (0, 1), (1, 2), (0, 1, 2))))
 
 
 @both("reduce_of_concatenate")
-def _joined(_random: Random, made: Folding) -> None:
-    m, n, k = made.dims(3)
-    made.add("x", (m, n), "parameter(0)")
-    made.add("y", (m, k), "parameter(1)")
-    made.add("a", (m, n + k), "concatenate(x, y), dimensions={1}")
-    made.reduce("r", "a", (m, n + k), (1,))
+def _joined(_random: Random, text: Folding) -> None:
+    m, n, k = text.dims(3)
+    text.add("x", (m, n), "parameter(0)")
+    text.add("y", (m, k), "parameter(1)")
+    text.add("a", (m, n + k), "concatenate(x, y), dimensions={1}")
+    text.reduce("r", "a", (m, n + k), (1,))
 
 
 @both("reduce_of_pad")
-def _padded(random: Random, made: Folding) -> None:
-    m, n = made.dims(2)
+def _padded(random: Random, text: Folding) -> None:
+    m, n = text.dims(2)
     low, high, interior = (random.randint(0, 4) for _ in range(3))
     dims = (m, n + low + high + (n - 1) * interior)
-    made.add("x", (m, n), "parameter(0)")
-    made.add("a", dims, f"pad(x, init), padding=0_0_0x{low}_{high}_{interior}")
-    made.reduce("r", "a", dims, random.choice(((1,), (0, 1))))
+    text.add("x", (m, n), "parameter(0)")
+    text.add("a", dims, f"pad(x, init), padding=0_0_0x{low}_{high}_{interior}")
+    text.reduce("r", "a", dims, random.choice(((1,), (0, 1))))
 
 
 @both("reduce_of_scaled", also_rounds=False)
-def _scaled(random: Random, made: Folding) -> None:
-    dims = made.dims(2)
-    made.add("x", dims, "parameter(0)")
-    made.add("s", (), f"constant({'true' if made.type == 'pred' else 3})")
-    made.add("c", dims, "broadcast(s), dimensions={}")
-    made.add("a", dims, "multiply(x, c)")
-    made.reduce("r", "a", dims, random.choice(((1,), (0, 1))))
+def _scaled(random: Random, text: Folding) -> None:
+    dims = text.dims(2)
+    text.add("x", dims, "parameter(0)")
+    text.add("s", (), f"constant({'true' if text.type == 'pred' else 3})")
+    text.add("c", dims, "broadcast(s), dimensions={}")
+    text.add("a", dims, "multiply(x, c)")
+    text.reduce("r", "a", dims, random.choice(((1,), (0, 1))))
 
 
 def _summed_dot(random: Random, _values: Any) -> Module:
-    made = Folding(random, rounds=True)
+    text = Folding(random, rounds=True)
     b, c, m, n = 3, 5, 2, 3
-    made.add("x", (b, c, m), "parameter(0)")
-    made.add("y", (b, c, n), "parameter(1)")
-    made.add("a", (b, c, m, n), "dot(x, y), lhs_batch_dims={0,1}, rhs_batch_dims={0,1}")
-    made.reduce("r", "a", (b, c, m, n), random.choice(((1,), (1, 2))))
-    return made.module()
+    text.add("x", (b, c, m), "parameter(0)")
+    text.add("y", (b, c, n), "parameter(1)")
+    text.add("a", (b, c, m, n), "dot(x, y), lhs_batch_dims={0,1}, rhs_batch_dims={0,1}")
+    text.reduce("r", "a", (b, c, m, n), random.choice(((1,), (1, 2))))
+    return text.module()
 
 
 sampler("reduce_of_dot")(_summed_dot)

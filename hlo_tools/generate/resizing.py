@@ -55,13 +55,13 @@ def reshaped(
             operands = tuple(now[o] for o in instr.operands)
             before = tuple(now[p] for p in instr.control_predecessors)
             called = tuple(became[c] for c in instr.called)
-            made = instr.rewired(operands, before, called)
+            resized = instr.rewired(operands, before, called)
             if instr in attrs:
-                made = made.with_(attrs=attrs[instr])
-            now[instr] = _changed(made, instr, change)
+                resized = resized.with_(attrs=attrs[instr])
+            now[instr] = _changed(resized, instr, change)
         instructions = tuple(now[i] for i in computation.instructions)
-        made = replace(computation, instructions=instructions, root=now[computation.root])
-        became[computation] = made
+        resized = replace(computation, instructions=instructions, root=now[computation.root])
+        became[computation] = resized
     return with_entry(module, became[module.entry])
 
 
@@ -79,27 +79,27 @@ def changed(shape: Shape, change: Change) -> Shape:
     return change(shape) if shape.is_array else shape
 
 
-def _changed(made: Instruction, instr: Instruction, change: Change) -> Instruction:
+def _changed(resized: Instruction, instr: Instruction, change: Change) -> Instruction:
     """An instruction over its new operands."""
     if instr.opcode == "constant":
-        return _constant(made, change)
+        return _constant(resized, change)
     if instr.opcode in DECLARED or not instr.operands:
         shape = changed(instr.shape, change)
-        if made.operands and instr.opcode not in CONVERTING:
-            shape = replace(shape, element_type=made.operands[0].shape.element_type)
-        return made.with_(shape=shape)
+        if resized.operands and instr.opcode not in CONVERTING:
+            shape = replace(shape, element_type=resized.operands[0].shape.element_type)
+        return resized.with_(shape=shape)
     if instr.opcode == "broadcast":
-        return _broadcast(made, change)
-    fitted = made.with_(attrs=_fitted(made, instr), shape=changed(instr.shape, change))
+        return _broadcast(resized, change)
+    fitted = resized.with_(attrs=_fitted(resized, instr), shape=changed(instr.shape, change))
     shape = infer(fitted)
     return fitted if shape.compatible(fitted.shape) else fitted.with_(shape=shape)
 
 
-def _constant(made: Instruction, change: Change) -> Instruction:
-    shape, old = changed(made.shape, change), a.Constant.of(made).literal
-    if shape is made.shape or not shape.is_array or old.array is None:
-        return made
-    return made.with_(shape=shape, attrs=Constant(literal=literal(cut(old.array, shape), shape)))
+def _constant(resized: Instruction, change: Change) -> Instruction:
+    shape, old = changed(resized.shape, change), a.Constant.of(resized).literal
+    if shape is resized.shape or not shape.is_array or old.array is None:
+        return resized
+    return resized.with_(shape=shape, attrs=Constant(literal=literal(cut(old.array, shape), shape)))
 
 
 def cut(array: Any, shape: Shape) -> Any:
@@ -117,43 +117,43 @@ def cut(array: Any, shape: Shape) -> Any:
         return resized.astype(shape.element_type.dtype)
 
 
-def _broadcast(made: Instruction, change: Change) -> Instruction:
-    shape, operand = change(made.shape), made.operands[0].shape
-    kept = a.Broadcast.of(made).dimensions
-    dims = [operand.dims[kept.index(d)] if d in kept else n for d, n in enumerate(shape.dims)]
-    return made.with_(shape=replace(shape, element_type=operand.element_type, dims=tuple(dims)))
+def _broadcast(resized: Instruction, change: Change) -> Instruction:
+    shape, operand = change(resized.shape), resized.operands[0].shape
+    axes = a.Broadcast.of(resized).dimensions
+    dims = [operand.dims[axes.index(d)] if d in axes else n for d, n in enumerate(shape.dims)]
+    return resized.with_(shape=replace(shape, element_type=operand.element_type, dims=tuple(dims)))
 
 
-def _fitted(made: Instruction, instr: Instruction) -> Any:
+def _fitted(resized: Instruction, instr: Instruction) -> Any:
     """Attributes whose sizes are no larger than the new operand's."""
-    if not made.operands or not made.operands[0].shape.is_array:
-        return made.attrs
-    old, new = instr.operands[0].shape.dims, made.operands[0].shape.dims
+    if not resized.operands or not resized.operands[0].shape.is_array:
+        return resized.attrs
+    old, new = instr.operands[0].shape.dims, resized.operands[0].shape.dims
     if old == new or len(old) != len(new):
-        return made.attrs
+        return resized.attrs
 
     def fit(size: int, d: int) -> int:
         return new[d] if size == old[d] else min(size, new[d])
 
     if instr.opcode == "slice":
-        ranges = a.Slice.of(made).slice
+        ranges = a.Slice.of(resized).slice
         limits = [fit(r.limit, d) for d, r in enumerate(ranges)]
         # As many elements as before, as far as there are so many.
         pairs = zip(ranges, limits, strict=True)
         starts = [max(0, min(r.start, n - (r.limit - r.start))) for r, n in pairs]
         strides = [r.stride for r in ranges]
-        return replace(made.attrs, slice=tuple(map(SliceDim, starts, limits, strides)))
+        return replace(resized.attrs, slice=tuple(map(SliceDim, starts, limits, strides)))
     if instr.opcode == "pad":
         gone = [before - after for before, after in zip(old, new, strict=True)]
-        padding = zip(a.Pad.of(made).padding, gone, strict=True)
-        return replace(made.attrs, padding=tuple(_cropped(p, n) for p, n in padding))
+        padding = zip(a.Pad.of(resized).padding, gone, strict=True)
+        return replace(resized.attrs, padding=tuple(_cropped(p, n) for p, n in padding))
     for name in ("dynamic_slice_sizes", "slice_sizes"):
-        sizes: Any = getattr(made.attrs, name, None)
+        sizes: Any = getattr(resized.attrs, name, None)
         # Those of a collective-permute are lists of lists.
         if sizes is not None and len(sizes) == len(new) and all(isinstance(n, int) for n in sizes):
             fitted = tuple(fit(n, d) for d, n in enumerate(sizes))
-            return replace(made.attrs, **{name: fitted})
-    return made.attrs
+            return replace(resized.attrs, **{name: fitted})
+    return resized.attrs
 
 
 def _cropped(padding: PaddingDim, gone: int) -> PaddingDim:

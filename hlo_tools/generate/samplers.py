@@ -62,8 +62,8 @@ def _narrow_arithmetic(random: Random, _values: Any) -> Module:
     wide = narrow.with_type(ELEMENT_TYPES[random.choice(("s16", "s32", "u32", "s64"))])
     x, y = (builder.add("convert", builder.parameter(narrow), shape=wide) for _ in range(2))
     opcode = random.choice(("add", "subtract", "multiply", "and", "or", "xor"))
-    made = builder.add(opcode, x, y)
-    return module(builder.build(builder.add("convert", made, shape=narrow)))
+    total = builder.add(opcode, x, y)
+    return module(builder.build(builder.add("convert", total, shape=narrow)))
 
 
 @sampler("dot_of_widened_bytes")

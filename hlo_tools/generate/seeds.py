@@ -51,24 +51,24 @@ class Seed:
     def module(self) -> Module | None:
         """The module; None if it is not well-formed, or too large to be run often."""
         try:
-            made = parse(self.text)
-            verify(made)
+            parsed = parse(self.text)
+            verify(parsed)
         except HloError:
             return None
-        shapes = (s for i in made.instructions() for _, s in i.shape.leaves())
-        return made if all(s.size <= MOST_ELEMENTS for s in shapes) else None
+        shapes = (s for i in parsed.instructions() for _, s in i.shape.leaves())
+        return parsed if all(s.size <= MOST_ELEMENTS for s in shapes) else None
 
 
 @cache
 def all_seeds() -> tuple[Seed, ...]:
     """All of them, in order."""
-    found: list[Seed] = []
+    seeds: list[Seed] = []
     for path in sorted(FOLDER.glob("*/*.hlo")):
         source, _, expected = path.read_text().partition("// EXPECT\n")
-        found.append(Seed(path.parent.name, path.stem, source))
+        seeds.append(Seed(path.parent.name, path.stem, source))
         if expected:
-            found.append(Seed(path.parent.name, f"{path.stem}/after", expected))
-    return tuple(seed for seed in found if _is_small(seed.text))
+            seeds.append(Seed(path.parent.name, f"{path.stem}/after", expected))
+    return tuple(seed for seed in seeds if _is_small(seed.text))
 
 
 def _is_small(text: str) -> bool:

@@ -81,23 +81,23 @@ def _sum_with_scattered(random: Random, _values: Any) -> Module:
 
 
 def windows(random: Random, rounds: bool, **window: str) -> Module:
-    made = Folding(random, rounds)
-    made.add("x", (4, 3), "parameter(0)")
-    return windowed(made, "x", (4, 3), **window)
+    text = Folding(random, rounds)
+    text.add("x", (4, 3), "parameter(0)")
+    return windowed(text, "x", (4, 3), **window)
 
 
-def windowed(made: Folding, operand: str, dims: tuple[int, ...], **window: str) -> Module:
+def windowed(text: Folding, operand: str, dims: tuple[int, ...], **window: str) -> Module:
     """The module whose root moves a window over an operand."""
     spelled = " ".join(f"{key}={value}" for key, value in window.items())
     size = [int(n) for n in window["size"].split("x")]
     stride = [int(n) for n in window.get("stride", "1x1").split("x")]
     ends = [e.split("_") for e in window.get("pad", "0_0x0_0").split("x")]
-    kept = tuple(
+    left = tuple(
         (n + int(e[0]) + int(e[1]) - w) // s + 1
         for n, w, s, e in zip(dims, size, stride, ends, strict=True)
     )
-    made.add("r", kept, f"reduce-window({operand}, init), window={{{spelled}}}, to_apply=op")
-    return made.module()
+    text.add("r", left, f"reduce-window({operand}, init), window={{{spelled}}}, to_apply=op")
+    return text.module()
 
 
 @sampler("reduce_window(x, y, window=p, to_apply=f) => x")
@@ -127,19 +127,19 @@ def _window_of_everything(random: Random, _values: Any) -> Module:
 
 @sampler("reduce_window(x, y, window=p, to_apply=f) => broadcast(y, dimensions=())")
 def _window_of_nothing(random: Random, _values: Any) -> Module:
-    made = Folding(random, rounds=False)
-    made.add("x", (0, 3), "parameter(0)")
-    return windowed(made, "x", (0, 3), size="1x2", pad=random.choice(("0_0x0_0", "2_1x0_0")))
+    text = Folding(random, rounds=False)
+    text.add("x", (0, 3), "parameter(0)")
+    return windowed(text, "x", (0, 3), size="1x2", pad=random.choice(("0_0x0_0", "2_1x0_0")))
 
 
 @sampler("window_over_pad")
 def _window_over_pad(random: Random, _values: Any) -> Module:
-    made = Folding(random, rounds=False)
+    text = Folding(random, rounds=False)
     low, high, interior = (random.randint(0, 2) for _ in range(3))
     dims = (4, 3 + 2 * interior + low + high)
-    made.add("x", (4, 3), "parameter(0)")
-    made.add("a", dims, f"pad(x, init), padding=0_0x{low}_{high}_{interior}")
-    return windowed(made, "a", dims, size="2x2", pad=random.choice(("0_0x0_0", "1_0x0_1")))
+    text.add("x", (4, 3), "parameter(0)")
+    text.add("a", dims, f"pad(x, init), padding=0_0x{low}_{high}_{interior}")
+    return windowed(text, "a", dims, size="2x2", pad=random.choice(("0_0x0_0", "1_0x0_1")))
 
 
 def convolving(*lines: str, window: str, spatial: int) -> Module:

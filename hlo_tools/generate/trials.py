@@ -83,11 +83,11 @@ def left_side(rule: Rule, random: Random) -> Module:
     rounds = rule.promise == ROUNDING
     values, types = (tame, (F16, BF16, F32, F64, C64)) if rounds else (nasty, TYPES)
     if rule.name in SAMPLERS:
-        made = SAMPLERS[rule.name](random, values)
+        sample = SAMPLERS[rule.name](random, values)
     else:
-        made = instance(rule.left, random, types, values=values)
-    verify(made)
-    return made
+        sample = instance(rule.left, random, types, values=values)
+    verify(sample)
+    return sample
 
 
 def trials(rule: Rule, count: int) -> Iterator[Trial]:
@@ -128,10 +128,10 @@ def broken_by(rule: Rule, trial: Trial) -> Difference | None:
 
     A sum in another order may differ by rounding errors of its terms, however small it is itself.
     """
-    found = trial.difference(rule.promise)
-    if found and rule.promise == ROUNDING and SUMS & set(rule.left.opcodes):
-        return None if is_rounding_of_terms(trial) else found
-    return found
+    difference = trial.difference(rule.promise)
+    if difference and rule.promise == ROUNDING and SUMS & set(rule.left.opcodes):
+        return None if is_rounding_of_terms(trial) else difference
+    return difference
 
 
 def is_rounding_of_terms(trial: Trial) -> bool:
@@ -144,9 +144,9 @@ def is_rounding_of_terms(trial: Trial) -> bool:
     ----------
     N. J. Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2.
     """
-    given = trial.given
-    got, want = evaluate(trial.after, *given), evaluate(trial.before, *given)
-    sizes = evaluate(of_sizes(trial.before), *map(size_of, given))
+    inputs = trial.given
+    got, want = evaluate(trial.after, *inputs), evaluate(trial.before, *inputs)
+    sizes = evaluate(of_sizes(trial.before), *map(size_of, inputs))
     rows: list[Any] = [x if isinstance(x, tuple) else (x,) for x in (got, want, sizes)]
     return all(
         bool((abs(wide(g) - wide(w)) <= ROUNDING.ulps * eps_of(g) * abs(wide(s))).all())

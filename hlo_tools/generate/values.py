@@ -68,8 +68,8 @@ def ends(shape: Shape, random: Random) -> Any:
 def _ends_array(shape: Shape, random: Random) -> Array:
     if shape.element_type.is_complex:
         return _complex(shape, random, _ends_array)
-    found = _ends_of(shape.element_type)
-    return _array(random.choices(found, k=min(shape.size, MOST_DRAWN)), shape)
+    numbers = _ends_of(shape.element_type)
+    return _array(random.choices(numbers, k=min(shape.size, MOST_DRAWN)), shape)
 
 
 def specials(element_type: ElementType) -> Array:
@@ -112,8 +112,8 @@ def _ends_of(element_type: ElementType) -> list[Any]:
         around = range(max(-1, low), 3)
         return [low, low, high, high, low + 1, high - 1, *around]
     info = _finfo(element_type.dtype)
-    found = [0.0, 1.0, info.max, info.tiny, info.smallest_subnormal, np.inf]
-    return [np.nan, np.nan, *[sign * float(n) for n in found for sign in (1, -1)], 0.0, -0.0]
+    numbers = [0.0, 1.0, info.max, info.tiny, info.smallest_subnormal, np.inf]
+    return [np.nan, np.nan, *[sign * float(n) for n in numbers for sign in (1, -1)], 0.0, -0.0]
 
 
 def scaled(shape: Shape, random: Random) -> Any:

@@ -109,18 +109,18 @@ class EditedText:
         """The changes that an error's notes propose."""
         start, end = self.stretch(error)
         for note in error.notes:
-            if (found := MEANT.search(note)) and error.span:
+            if (match := MEANT.search(note)) and error.span:
                 wrong = self.text[start:end]
                 sign = wrong[: len(wrong) - len(wrong.lstrip("%@"))]
-                yield Fix(f"change to `{found[1]}`", Edit(start, end, sign + found[1]))
-        if (found := DECLARED.search(error.message)) and error.span and not self.is_stablehlo:
-            at = self.text.rfind(found[1], 0, start)
+                yield Fix(f"change to `{match[1]}`", Edit(start, end, sign + match[1]))
+        if (match := DECLARED.search(error.message)) and error.span and not self.is_stablehlo:
+            at = self.text.rfind(match[1], 0, start)
             # The shape is in front of the opcode, with its layout.
             if at >= 0 and re.fullmatch(
-                r"(\{[^}\n]*\})?\s+", self.text[at + len(found[1]) : start]
+                r"(\{[^}\n]*\})?\s+", self.text[at + len(match[1]) : start]
             ):
-                edit = Edit(at, start, found[2] + " ")
-                yield Fix(f"declare it as `{found[2]}`", edit)
+                edit = Edit(at, start, match[2] + " ")
+                yield Fix(f"declare it as `{match[2]}`", edit)
 
     def hover(self, offset: int) -> tuple[int, int, str] | None:
         """Markdown about a name or an opcode, and the characters that it is about."""
@@ -128,8 +128,8 @@ class EditedText:
             start, end, definition = at
             return start, end, self._about(definition)
         for word in words_of(self.text):
-            if word.start <= offset <= word.end and (told := about_opcode(word.text)):
-                return word.start, word.end, told
+            if word.start <= offset <= word.end and (text := about_opcode(word.text)):
+                return word.start, word.end, text
             if word.start > offset:
                 break
         return None
@@ -138,16 +138,16 @@ class EditedText:
         """The instruction that a value's definition has become."""
         if definition.is_computation or self.module is None:
             return None
-        found = None
+        last = None
         for instr in self._spans:
             span = instr.span
             assert span is not None
             if self.is_stablehlo:
                 if span.start <= definition.start and definition.end <= span.end:
-                    found = instr
+                    last = instr
             elif span.start >= definition.end:
                 return instr
-        return found
+        return last
 
     @cached_property
     def _spans(self) -> list[Instruction]:

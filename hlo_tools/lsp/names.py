@@ -114,10 +114,10 @@ class DefinedNames:
 
 def words_of(text: str) -> Iterator[NameOrMark]:
     """The names and marks of a text, without comments and strings."""
-    for found in WORD.finditer(text):
-        kind = found.lastgroup or ""
+    for match in WORD.finditer(text):
+        kind = match.lastgroup or ""
         if kind in ("name", "mark"):
-            yield NameOrMark(kind, found.group(), found.start(), found.end())
+            yield NameOrMark(kind, match.group(), match.start(), match.end())
 
 
 def bare(name: str) -> str:
@@ -143,8 +143,8 @@ class _Finder:
         self.words = list(words_of(text))
         self.find()
         for word in self.waiting:
-            if found := self.computations.get(bare(word.text)):
-                found.references.append(_stretch(word))
+            if definition := self.computations.get(bare(word.text)):
+                definition.references.append(_stretch(word))
 
     def find(self) -> None:
         """Read all words."""
@@ -162,19 +162,19 @@ class _Finder:
         """Enter a definition into the innermost scope, or among the computations."""
         start, end = _stretch(word)
         scope = None if is_computation else self.current
-        made = Defined(bare(word.text), is_computation, start, end, scope)
-        self.definitions.append(made)
+        definition = Defined(bare(word.text), is_computation, start, end, scope)
+        self.definitions.append(definition)
         if is_computation:
-            self.computations[made.name] = made
+            self.computations[definition.name] = definition
         else:
-            self.scopes[-1][made.name] = made
-        return made
+            self.scopes[-1][definition.name] = definition
+        return definition
 
     def refer(self, word: NameOrMark) -> None:
         """Enter a reference to a value, if the value is known."""
         for scope in reversed(self.scopes):
-            if found := scope.get(bare(word.text)):
-                found.references.append(_stretch(word))
+            if definition := scope.get(bare(word.text)):
+                definition.references.append(_stretch(word))
                 return
 
 

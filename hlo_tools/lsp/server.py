@@ -48,7 +48,7 @@ class Server(LanguageServer):
     def check(self, uri: str) -> None:
         """Send the errors of a document."""
         opened, known = self.document(uri)
-        found = [
+        diagnostics = [
             lsp.Diagnostic(
                 range=_range(opened, *known.stretch(error)),
                 message="\n".join([error.message, *error.notes]),
@@ -59,7 +59,7 @@ class Server(LanguageServer):
             for error in known.errors
         ]
         self.text_document_publish_diagnostics(
-            lsp.PublishDiagnosticsParams(uri=uri, version=opened.version, diagnostics=found)
+            lsp.PublishDiagnosticsParams(uri=uri, version=opened.version, diagnostics=diagnostics)
         )
 
 
@@ -107,11 +107,11 @@ def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
 def hover(params: lsp.HoverParams) -> lsp.Hover | None:
     """The meaning of the name or opcode under the cursor."""
     opened, known = server.document(params.text_document.uri)
-    found = known.hover(opened.offset_at_position(params.position))
-    if found is None:
+    hovered = known.hover(opened.offset_at_position(params.position))
+    if hovered is None:
         return None
-    start, end, told = found
-    content = lsp.MarkupContent(kind=lsp.MarkupKind.Markdown, value=told)
+    start, end, text = hovered
+    content = lsp.MarkupContent(kind=lsp.MarkupKind.Markdown, value=text)
     return lsp.Hover(contents=content, range=_range(opened, start, end))
 
 

@@ -22,8 +22,8 @@ _OF_OTHERS = (".hlo", ".mlir", ".hlo.pb", ".pb", ".pbtxt")
 
 def add_files(parser: Parser) -> None:
     """The argument for any number of files and folders."""
-    told = "HLO text, or - for standard input, or a folder: all of its modules"
-    parser.add_argument("files", nargs="+", metavar="FILE", help=told)
+    about = "HLO text, or - for standard input, or a folder: all of its modules"
+    parser.add_argument("files", nargs="+", metavar="FILE", help=about)
 
 
 def modules_at(paths: Sequence[str]) -> list[str]:
@@ -34,10 +34,10 @@ def modules_at(paths: Sequence[str]) -> list[str]:
     HloError
         HLO200 for a folder without modules.
     """
-    found: list[str] = []
+    files: list[str] = []
     for path in paths:
-        found += _in_folder(path) if Path(path).is_dir() else [path]
-    return found
+        files += _in_folder(path) if Path(path).is_dir() else [path]
+    return files
 
 
 def only_module_in(folder: str) -> str:
@@ -48,11 +48,11 @@ def only_module_in(folder: str) -> str:
     HloError
         HLO200 if there is none, or several.
     """
-    found = _in_folder(folder)
-    if len(found) == 1:
-        return found[0]
-    names = [f"name one: {Path(path).name}" for path in found]
-    raise HloError("HLO200", f"{folder} has {counted(len(found), 'module')}", notes=names)
+    paths = _in_folder(folder)
+    if len(paths) == 1:
+        return paths[0]
+    names = [f"name one: {Path(path).name}" for path in paths]
+    raise HloError("HLO200", f"{folder} has {counted(len(paths), 'module')}", notes=names)
 
 
 def short_name(path: str) -> str:

@@ -31,9 +31,9 @@ def name_of(path: str) -> str:
     return "<stdin>" if path == STANDARD else path
 
 
-def add_file(parser: Parser, told: str = "HLO text, or - for standard input") -> None:
+def add_file(parser: Parser, about: str = "HLO text, or - for standard input") -> None:
     """The argument for one file, and the option for its entry."""
-    parser.add_argument("file", metavar="FILE", help=told)
+    parser.add_argument("file", metavar="FILE", help=about)
     add_entry_option(parser)
 
 
@@ -108,9 +108,9 @@ def read_sound_module(path: str, entry: str = "") -> Module:
     return module
 
 
-def add_output_option(parser: Parser, told: str = "write to a file") -> None:
+def add_output_option(parser: Parser, about: str = "write to a file") -> None:
     """The option for a file that gets what else goes to standard output."""
-    parser.add_argument("-o", "--output", default=STANDARD, metavar="FILE", help=told)
+    parser.add_argument("-o", "--output", default=STANDARD, metavar="FILE", help=about)
 
 
 def write_text(path: str, text: str) -> None:

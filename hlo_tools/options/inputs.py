@@ -57,8 +57,8 @@ def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
     replicas: int = arguments.replicas or module.header.replica_count
     devices = devices_given(module, replicas)
     shapes = [parameter.shape for parameter in module.entry.parameters]
-    each = 0 if arguments.input else sum(shape.bytes for shape in shapes)
-    needed, available = (each + DEVICE_BYTES) * devices, available_bytes()
+    size = 0 if arguments.input else sum(shape.bytes for shape in shapes)
+    needed, available = (size + DEVICE_BYTES) * devices, available_bytes()
     if needed > available:
         several = f"{devices:,} devices and " if devices > 1 else ""
         message = f"{several}the inputs take {needed:,} bytes, and {available:,} are available"
@@ -66,8 +66,8 @@ def make_inputs(module: Module, arguments: Namespace) -> list[list[Value]]:
     if arguments.input:
         # Where nothing is needed, an archive of results has nothing to give.
         needed = any(leaf.is_array for shape in shapes for _, leaf in shape.leaves())
-        given = [a for path in arguments.input for a in load(path, "in", any_name=needed)]
-        return deal(given, shapes, devices)
+        arrays = [a for path in arguments.input for a in load(path, "in", any_name=needed)]
+        return deal(arrays, shapes, devices)
     if arguments.fill is not None:
         number: float = arguments.fill
         return [[tree(s, lambda s: full_array(s, number)) for s in shapes] for _ in range(devices)]
@@ -82,11 +82,11 @@ def input_maker(module: Module, arguments: Namespace) -> Callable[[], list[list[
     HloError
         As `make_inputs`, of files.
     """
-    given = make_inputs(module, arguments) if arguments.input else None
-    return lambda: make_inputs(module, arguments) if given is None else given
+    inputs = make_inputs(module, arguments) if arguments.input else None
+    return lambda: make_inputs(module, arguments) if inputs is None else inputs
 
 
-def deal(given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[list[Value]]:
+def deal(arrays_given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[list[Value]]:
     """Arrays as values of shapes, for each device its own, or the same ones for all.
 
     Raises
@@ -95,13 +95,13 @@ def deal(given: Sequence[Array], shapes: Sequence[Shape], devices: int) -> list[
         HLO202 if there are too many or too few.
     """
     needed = sum(leaf.is_array for shape in shapes for _, leaf in shape.leaves())
-    if len(given) not in (needed, needed * devices):
+    if len(arrays_given) not in (needed, needed * devices):
         several = f" for one device, or {needed * devices} for all" if devices > 1 else ""
-        message = f"{counted(len(given), 'array')} in place of {needed}{several}"
+        message = f"{counted(len(arrays_given), 'array')} in place of {needed}{several}"
         raise HloError("HLO202", message)
-    shared = len(given) == needed
+    shared = len(arrays_given) == needed
     dealt: list[list[Value]] = []
     for device in range(devices):
-        arrays = iter(given if shared else given[device * needed :])
+        arrays = iter(arrays_given if shared else arrays_given[device * needed :])
         dealt.append([tree(s, lambda s, a=arrays: typed(next(a), s)) for s in shapes])
     return dealt

@@ -77,11 +77,11 @@ def pass_in(passes: Pass, name: str) -> str:
         HLO151 if no pass of the pipeline has the name.
     """
     running = sorted(set(_names(passes)))
-    found = ALIASES.get(name, name)
-    if found not in running:
+    real_name = ALIASES.get(name, name)
+    if real_name not in running:
         notes = did_you_mean(name, running) or (f"there are: {', '.join(running)}",)
         raise HloError("HLO151", f"the pipeline has no pass `{name}`", notes=notes)
-    return found
+    return real_name
 
 
 def passes_in(passes: Pass, names: Iterable[str]) -> list[str]:
@@ -96,16 +96,16 @@ def passes_in(passes: Pass, names: Iterable[str]) -> list[str]:
         HLO151 if there is none.
     """
     running = dict(_with_families(passes))
-    found: dict[str, None] = {}
+    selected: dict[str, None] = {}
     for name in names:
         known = ALIASES.get(name, name) in running
         group = [] if known else [
-            each
-            for each, family in running.items()
-            if family == name or ("*" in name and fnmatchcase(each, name))
+            own_name
+            for own_name, family in running.items()
+            if family == name or ("*" in name and fnmatchcase(own_name, name))
         ]  # fmt: skip
-        found.update(dict.fromkeys(group or [_named(passes, name, running)]))
-    return list(found)
+        selected.update(dict.fromkeys(group or [_named(passes, name, running)]))
+    return list(selected)
 
 
 def _named(passes: Pass, name: str, running: Mapping[str, str]) -> str:

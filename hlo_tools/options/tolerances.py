@@ -54,10 +54,10 @@ def is_tolerance_chosen(arguments: Namespace) -> bool:
 
 def chosen_tolerance(arguments: Namespace) -> Promise:
     """The requested promise: by its name, or made of tolerances."""
-    given = {name: getattr(arguments, name) for name in ("rtol", "atol", "ulps")}
-    if all(value is None for value in given.values()):
+    values = {name: getattr(arguments, name) for name in ("rtol", "atol", "ulps")}
+    if all(value is None for value in values.values()):
         return PROMISES[arguments.promise]
-    return Promise(zero_sign=True, **{k: v for k, v in given.items() if v is not None})
+    return Promise(zero_sign=True, **{k: v for k, v in values.items() if v is not None})
 
 
 def between(promise: Promise, *names: str | None) -> Promise:
@@ -82,5 +82,5 @@ def spell_tolerance(promise: Promise) -> str:
     named = replace(promise, flushed=False)
     if named in PROMISES.values():
         return f"promise: {named}"
-    given = {"rtol": promise.rtol, "atol": promise.atol, "ulps": promise.ulps}
-    return ", ".join(f"{name}: {value:g}" for name, value in given.items() if value) or "exactly"
+    values = {"rtol": promise.rtol, "atol": promise.atol, "ulps": promise.ulps}
+    return ", ".join(f"{name}: {value:g}" for name, value in values.items() if value) or "exactly"

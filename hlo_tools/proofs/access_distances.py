@@ -50,7 +50,7 @@ def prove_distance(asked: AccessDistance) -> str:
         return f"promised: {line}"
     if answer == z3.sat:
         model = solver.model()
-        first, second = (model.eval(each.number, model_completion=True) for each in (one, other))
+        first, second = (model.eval(n.number, model_completion=True) for n in (one, other))
         message = (
             f"the loop over {asked.loop.name}: {asked.one} in iteration {first}"
             f" meets {asked.other} in iteration {second}"
@@ -109,8 +109,8 @@ class _Iteration:
     def value(self, tree: Expr) -> Solved:
         """What a tree is in the iteration, of whose counters outside the bounds are facts."""
         tree = substitute(tree, _spelled_out(self._loop))
-        sums = [each.sum for each in walk(tree) if isinstance(each, Index)]
-        for counter in (atom for each in sums for atom, _ in each.terms):
+        sums = [index.sum for index in walk(tree) if isinstance(index, Index)]
+        for counter in (atom for index in sums for atom, _ in index.terms):
             if isinstance(counter, Counter):
                 number = term(Name(counter.name), self._known, self._unknown)
                 self.facts += (counter.low <= number, number <= counter.high)

@@ -85,15 +85,15 @@ def value_of_instruction(instr: Instruction, operands: list[Value]) -> Value:
     """The value of an instruction over its operands' values."""
     function = translates.get(instr.opcode)
     if function is None or (instr.shape.is_dynamic and instr.opcode != "set-dimension-size"):
-        what = "a dynamic size" if instr.shape.is_dynamic else instr.opcode
-        raise UntranslatedError(f"the solver has no terms for {what}")
+        feature = "a dynamic size" if instr.shape.is_dynamic else instr.opcode
+        raise UntranslatedError(f"the solver has no terms for {feature}")
     return function(instr, instr.attrs, *operands)
 
 
 def called(computation: Computation, *arguments: Value) -> Value:
     """The value of a computation of given arguments."""
-    given = dict(zip(computation.parameters, arguments, strict=True))
-    return translated(computation.root, given)
+    values = dict(zip(computation.parameters, arguments, strict=True))
+    return translated(computation.root, values)
 
 
 @translates("constant")
@@ -208,15 +208,15 @@ def _updated(operand: Array, update: Array, starts: list[Any]) -> Array:
     if not starts:
         return update
     (start, size), *rest = starts
-    made: list[Array] = []
+    rows: list[Array] = []
     for i in range(operand.shape[0] - size + 1):
         new = operand.copy()
         for k in range(size):
             inner = operand[i + k : i + k + 1].reshape(operand.shape[1:])
             piece = update[k : k + 1].reshape(update.shape[1:])
             new[i + k] = _updated(inner, piece, rest)[()]
-        made.append(new)
-    return _piece(start, made)
+        rows.append(new)
+    return _piece(start, rows)
 
 
 def _starts(instr: Instruction, skipped: int, starts: Sequence[Array], sizes: Sequence[int]) -> Any:
@@ -257,9 +257,9 @@ def _gather(instr: Instruction, attrs: a.Gather, operand: Array, indices: Array)
     chosen: Any = None
     for row in product(*choices):
         starts = np.array([value for value, _ in row], np.int64).reshape(indices.shape)
-        found = evaluates["gather"](instr, attrs, operand, starts)
+        gathered = evaluates["gather"](instr, attrs, operand, starts)
         here = z3.simplify(z3.And(*[condition for _, condition in row]))
-        chosen = found if chosen is None else each_chosen(here, found, chosen)
+        chosen = gathered if chosen is None else each_chosen(here, gathered, chosen)
     return chosen
 
 
@@ -275,9 +275,9 @@ def _scatter(_instr: Instruction, _attrs: a.Scatter, *operands: Array) -> Value:
 def _reduce(instr: Instruction, attrs: a.Dimensions, *operands: Array) -> Value:
     half = len(operands) // 2
     arrays, totals = operands[:half], list(operands[half:])
-    kept = [d for d in range(arrays[0].ndim) if d not in attrs.dimensions]
-    dims = [arrays[0].shape[d] for d in kept]
-    order = [*kept, *sorted(attrs.dimensions)]
+    dims_left = [d for d in range(arrays[0].ndim) if d not in attrs.dimensions]
+    dims = [arrays[0].shape[d] for d in dims_left]
+    order = [*dims_left, *sorted(attrs.dimensions)]
     count = prod(arrays[0].shape[d] for d in attrs.dimensions)
     rows = [x.transpose(order).reshape((*dims, count)) for x in arrays]
     totals = [np.broadcast_to(total, dims) for total in totals]
@@ -293,8 +293,8 @@ def _folded(
     count = len(totals)
 
     def fold(*row: Solved) -> Solved:
-        made = called(computation, *(np.asarray(x, object) for x in row))
-        return made[0][()] if isinstance(made, tuple) else made[()]
+        result = called(computation, *(np.asarray(x, object) for x in row))
+        return result[0][()] if isinstance(result, tuple) else result[()]
 
     if count != 1:
         raise UntranslatedError("a reduction of several arrays at once")
@@ -359,7 +359,7 @@ def _dot(instr: Instruction, attrs: a.DotDims, x: Array, y: Array) -> Value:
 
 
 def _free(x: Array, *taken: Sequence[int]) -> list[int]:
-    return [d for d in range(x.ndim) if not any(d in each for each in taken)]
+    return [d for d in range(x.ndim) if not any(d in dims_of for dims_of in taken)]
 
 
 @translates("conditional")

@@ -69,5 +69,5 @@ def _set_dimension_size(
     known = z3.simplify(size[()])
     if not z3.is_bv_value(known):
         raise UntranslatedError("a size that only the run knows")
-    kept = np.array(known.as_signed_long(), np.int32)
-    return evaluates["set-dimension-size"](instr, attrs, operand, kept)
+    length = np.array(known.as_signed_long(), np.int32)
+    return evaluates["set-dimension-size"](instr, attrs, operand, length)

@@ -124,15 +124,15 @@ def scalars(
     seen: set[str] = set()
     options = {"values": plain, "types": PROVABLE} | options
     for tour in tours(f"{rule.name}/{result}", limit):
-        made = Instance(tour, **options)
+        sample = Instance(tour, **options)
         try:
-            built = made.build(rule.left, array(result, options.get("dims", ())))
+            built = sample.build(rule.left, array(result, options.get("dims", ())))
             verify(built)
         except (UnfitError, HloError):
             continue
         if str(built) not in seen:
             seen.add(str(built))
-            yield made, built
+            yield sample, built
 
 
 class SmallArrays:
@@ -177,7 +177,7 @@ def unfolded(side: Term) -> Term:
     return side
 
 
-def for_all_constants(rule: Rule, made: Instance, before: Module) -> Question | None:
+def for_all_constants(rule: Rule, sample: Instance, before: Module) -> Question | None:
     """The question of a left side whose constants may be any; None where the rule does not apply.
 
     Raises
@@ -186,7 +186,7 @@ def for_all_constants(rule: Rule, made: Instance, before: Module) -> Question | 
         if the guard looks at constants, and the solver is not told how.
     """
     root = before.entry.root
-    unknown = {name: made.found[name] for name in constants_of(rule)}
+    unknown = {name: sample.found[name] for name in constants_of(rule)}
     unknown |= {p.name: p for p in before.entry.parameters}
     values: dict[Any, Value] = {i: symbols(name, i.shape) for name, i in unknown.items()}
     assert isinstance(rule.right, Term)
@@ -231,13 +231,13 @@ def counterexample(
 
     None if the interpreter disagrees, or if an opcode means nothing for the types.
     """
-    found = {
+    model_values = {
         name: array_in_model(model, question.values[instr], instr.shape.element_type)
         for name, instr in question.unknown.items()
     }
-    constants = {i: found[n] for n, i in question.unknown.items() if i.opcode == "constant"}
+    constants = {i: model_values[n] for n, i in question.unknown.items() if i.opcode == "constant"}
     before = with_constants(before, constants)
-    arguments = [found[p.name] for p in before.entry.parameters]
+    arguments = [model_values[p.name] for p in before.entry.parameters]
     after = applied(rule, before)
     if after is None:
         return None

@@ -45,9 +45,9 @@ def _converted(x: Solved, source: ElementType, target: ElementType) -> Solved:
     """As `converted`, but for complex numbers."""
     if source is target:
         return x
-    for each in (source, target):
-        if each.is_floating and each not in FORMATS:
-            raise UntranslatedError(f"{each} is no IEEE format")
+    for kind in (source, target):
+        if kind.is_floating and kind not in FORMATS:
+            raise UntranslatedError(f"{kind} is no IEEE format")
     if source is PRED:
         return z3.If(x, number(1, target), number(0, target))
     if source.is_floating:

@@ -82,7 +82,7 @@ def decide(different: Sequence[Solved], assumed: Solved, steps: int) -> SolverAn
     assumed : what holds besides.
     steps : after which the solver gives up; they take as long as the machine is slow.
     """
-    if all(z3.is_false(each) for each in different):
+    if all(z3.is_false(term) for term in different):
         return SolverAnswer(proved=True, moved=True)
     question = z3.And(assumed, z3.Or(*different))
     # Sums of monomials: equal polynomials of integers become the same term, at any width.
@@ -104,10 +104,10 @@ def solve(question: Solved, steps: int) -> SolverAnswer:
     solver = z3.Solver(ctx=context)
     solver.set("rlimit", steps)
     solver.add(question.translate(context))
-    found = solver.check()
-    if found == z3.sat:
+    answer = solver.check()
+    if answer == z3.sat:
         return SolverAnswer(proved=False, model=solver.model().translate(z3.main_ctx()))
-    if found == z3.unsat:
+    if answer == z3.unsat:
         return SolverAnswer(proved=True)
     why = solver.reason_unknown()
     if why in OUT_OF_STEPS:
@@ -119,7 +119,7 @@ def solve(question: Solved, steps: int) -> SolverAnswer:
 
 def all_false(questions: Iterable[Solved], steps: int) -> bool:
     """Whether nothing makes any of some terms hold."""
-    return all(is_impossible(each) or solve(each, steps).proved for each in questions)
+    return all(is_impossible(question) or solve(question, steps).proved for question in questions)
 
 
 def is_impossible(question: Solved) -> bool:
@@ -136,21 +136,21 @@ def is_impossible(question: Solved) -> bool:
 
 def without_not(term: Solved) -> Solved:
     """A term in which not x is -1 - x, which is a polynomial."""
-    made: dict[int, Solved] = {}
+    solved: dict[int, Solved] = {}
     stack = [term]
     while stack:
         here = stack[-1]
-        pending = [child for child in here.children() if child.get_id() not in made]
+        pending = [child for child in here.children() if child.get_id() not in solved]
         if pending:
             stack += pending
             continue
         stack.pop()
-        operands = [made[child.get_id()] for child in here.children()]
+        operands = [solved[child.get_id()] for child in here.children()]
         if z3.is_app_of(here, z3.Z3_OP_BNOT):
-            made[here.get_id()] = -1 - operands[0]
+            solved[here.get_id()] = -1 - operands[0]
         else:
-            made[here.get_id()] = here.decl()(*operands) if operands else here
-    return made[term.get_id()]
+            solved[here.get_id()] = here.decl()(*operands) if operands else here
+    return solved[term.get_id()]
 
 
 def split(question: Solved, most: int) -> Iterator[Solved]:
@@ -162,22 +162,22 @@ def split(question: Solved, most: int) -> Iterator[Solved]:
     for taken in (True, False):
         chosen = z3.simplify(z3.substitute(question, (choice, z3.BoolVal(taken))))
         condition = choice if taken else z3.Not(choice)
-        yield from (z3.And(condition, each) for each in split(chosen, most - 1))
+        yield from (z3.And(condition, part) for part in split(chosen, most - 1))
 
 
 def first_choice(term: Solved) -> Solved | None:
     """The condition of a choice between numbers somewhere in a term, innermost first."""
     stack, seen = [term], {term.get_id()}
-    found = None
+    choice = None
     while stack:
         here = stack.pop()
         if z3.is_app_of(here, z3.Z3_OP_ITE) and not z3.is_bool(here):
-            found = here.arg(0)
+            choice = here.arg(0)
         for child in here.children():
             if child.get_id() not in seen:
                 seen.add(child.get_id())
                 stack.append(child)
-    return found
+    return choice
 
 
 def in_model(model: Any, term: Solved, element_type: ElementType) -> Any:
@@ -187,24 +187,24 @@ def in_model(model: Any, term: Solved, element_type: ElementType) -> Any:
         whole = np.empty((), element_type.dtype)
         whole.real, whole.imag = real, imag
         return whole[()]
-    found = model.eval(term, model_completion=True)
+    constant = model.eval(term, model_completion=True)
     if z3.is_bool(term):
-        return np.bool_(z3.is_true(found))
+        return np.bool_(z3.is_true(constant))
     if z3.is_bv(term):
         signed = element_type.kind == "signed"
-        value = found.as_signed_long() if signed else found.as_long()
+        value = constant.as_signed_long() if signed else constant.as_long()
         return np.asarray(value).astype(element_type.dtype)[()]
     if not z3.is_fp(term):
         raise UntranslatedError(f"a value of {element_type}")
-    if z3.is_true(z3.simplify(z3.fpIsNaN(found))):
+    if z3.is_true(z3.simplify(z3.fpIsNaN(constant))):
         return np.asarray(np.nan).astype(element_type.dtype)[()]
-    bits = z3.simplify(z3.fpToIEEEBV(found)).as_long()
+    bits = z3.simplify(z3.fpToIEEEBV(constant)).as_long()
     return np.asarray(bits, f"u{element_type.bytes}").view(element_type.dtype)[()]
 
 
 def array_in_model(model: Any, terms: Array, element_type: ElementType) -> Array:
     """The value of an array of terms in a model."""
-    made = np.empty(terms.shape, element_type.dtype)
+    array = np.empty(terms.shape, element_type.dtype)
     for index in np.ndindex(terms.shape):
-        made[index] = in_model(model, terms[index], element_type)
-    return made
+        array[index] = in_model(model, terms[index], element_type)
+    return array

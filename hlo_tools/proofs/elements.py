@@ -91,7 +91,7 @@ class NumberedElements:
         TooManyError
             if there are too many.
         """
-        made = self.operations.setdefault(key, Made(key, element_type, NO_ELEMENTS, NO_ELEMENTS))
+        kind = self.operations.setdefault(key, Made(key, element_type, NO_ELEMENTS, NO_ELEMENTS))
         *before, last = operands
         if not before:
             codes = last
@@ -102,23 +102,23 @@ class NumberedElements:
             unique, first, inverse = codes, ONLY, ONLY
         else:
             unique, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-        at = np.searchsorted(made.codes, unique)
+        at = np.searchsorted(kind.codes, unique)
         new = np.ones(len(unique), np.bool_)
-        inside = at < len(made.codes)
-        new[inside] = made.codes[at[inside]] != unique[inside]
+        inside = at < len(kind.codes)
+        new[inside] = kind.codes[at[inside]] != unique[inside]
         if new.any():
             rows = np.stack([operand[first[new]] for operand in operands], axis=1)
-            made.ids = np.insert(made.ids, at[new], self._add(made, rows))
-            made.codes = np.insert(made.codes, at[new], unique[new])
-            at = np.searchsorted(made.codes, unique)
-        return self.leader[made.ids[at][inverse.reshape(-1)]]
+            kind.ids = np.insert(kind.ids, at[new], self._add(kind, rows))
+            kind.codes = np.insert(kind.codes, at[new], unique[new])
+            at = np.searchsorted(kind.codes, unique)
+        return self.leader[kind.ids[at][inverse.reshape(-1)]]
 
-    def _add(self, made: Made, operands: Array) -> Ids:
+    def _add(self, operation: Made, operands: Array) -> Ids:
         """New elements."""
         start, self.count = self.count, self.count + len(operands)
         if self.count > self.most:
             raise TooManyError(f"there are more than {self.most:,} different elements")
-        self.blocks.append((start, made, operands))
+        self.blocks.append((start, operation, operands))
         if self.count > len(self.leader):
             more = max(self.count, 1024)
             self.leader = np.concatenate(
@@ -127,7 +127,7 @@ class NumberedElements:
             self.first = np.concatenate([self.first, np.zeros(more, np.int64)])
             self.is_constant = np.concatenate([self.is_constant, np.zeros(more, np.bool_)])
         self.first[start : self.count] = operands[:, 0]
-        self.is_constant[start : self.count] = made.key[0] == "constant"
+        self.is_constant[start : self.count] = operation.key[0] == "constant"
         return np.arange(start, self.count)
 
     def of_rows(
@@ -135,7 +135,7 @@ class NumberedElements:
     ) -> Ids:
         """The numbers of the elements that an operation makes of the rows of a matrix."""
         spelled = [row.tobytes() for row in np.ascontiguousarray(rows, np.int64)]
-        codes = [self.rows.setdefault(each, len(self.rows)) for each in spelled]
+        codes = [self.rows.setdefault(row, len(self.rows)) for row in spelled]
         self.spelled += islice(self.rows, len(self.spelled), None)
         return self.number((*key, "row"), element_type, np.array(codes, np.int64))
 
@@ -156,18 +156,18 @@ class NumberedElements:
 
     def definition(self, number: int) -> tuple[Made, tuple[int, ...]]:
         """The operation that has made an element, and its operands."""
-        start, made, operands = self.blocks[
+        start, operation, operands = self.blocks[
             bisect_right(self.blocks, number, key=lambda block: block[0]) - 1
         ]
         row = operands[number - start]
-        if made.key[-1] == "row":
+        if operation.key[-1] == "row":
             row = np.frombuffer(self.spelled[int(row[0])], np.int64)
-        return made, tuple(row.tolist())
+        return operation, tuple(row.tolist())
 
     def unite(self, some: Ids, others: Ids) -> None:
         """From now on, take elements for equal to others, pair by pair."""
         for pair in np.unique(np.stack([some, others], axis=1)[some != others], axis=0):
-            keep, gone = sorted(self._root(int(each)) for each in pair)
+            keep, gone = sorted(self._root(int(element)) for element in pair)
             if self.is_constant[gone]:
                 keep, gone = gone, keep
             # Where both are constants, nobody may know that they are equal.

@@ -122,10 +122,10 @@ def mapped(module: Module, count: int) -> Module:
     """A module of scalars, at many places at once."""
     names = NameSupply()
     builder = Builder("everywhere", names)
-    given = [builder.parameter(p.shape.with_dims((count,))) for p in module.entry.parameters]
+    parameters = [builder.parameter(p.shape.with_dims((count,))) for p in module.entry.parameters]
     shape = array(module.entry.root.shape.element_type, (count,))
-    dims: dict[str, Any] = {"dimensions": (0,)} if given else {}
-    builder.add("map", *given, shape=shape, called=(module.entry,), **dims)
+    dims: dict[str, Any] = {"dimensions": (0,)} if parameters else {}
+    builder.add("map", *parameters, shape=shape, called=(module.entry,), **dims)
     return module_of(builder.build())
 
 
@@ -139,17 +139,17 @@ def difference(
     ValueError
         if there are too many values to try.
     """
-    given = all_arguments(before)
-    if given is None:
+    inputs = all_arguments(before)
+    if inputs is None:
         raise ValueError("there are too many values to try them all")
-    if not given:
-        found = compare(evaluate(after), evaluate(before), promise)
-        return (found, []) if found else None
-    count = len(given[0])
-    got, want = (evaluate(mapped(m, count), *given) for m in (after, before))
-    found = compare(got, want, promise)
-    if found is None:
+    if not inputs:
+        change = compare(evaluate(after), evaluate(before), promise)
+        return (change, []) if change else None
+    count = len(inputs[0])
+    got, want = (evaluate(mapped(m, count), *inputs) for m in (after, before))
+    change = compare(got, want, promise)
+    if change is None:
         return None
-    at = cast("Any", [values[found.index] for values in given])
-    single = compare(np.asarray(got[found.index]), np.asarray(want[found.index]), promise)
-    return single or found, at
+    at = cast("Any", [values[change.index] for values in inputs])
+    single = compare(np.asarray(got[change.index]), np.asarray(want[change.index]), promise)
+    return single or change, at

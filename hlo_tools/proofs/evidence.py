@@ -27,9 +27,9 @@ def gather_evidence(rule: Rule, effort: ProofEffort = FULL, count: int = TRIALS)
     tried = 0
     try:
         for trial in trials(rule, count):
-            found = broken_by(rule, trial)
-            if found is not None:
-                raise RefutedError(Counterexample(trial.before, trial.after, trial.given, found))
+            change = broken_by(rule, trial)
+            if change is not None:
+                raise RefutedError(Counterexample(trial.before, trial.after, trial.given, change))
             tried += 1
     except WrongShapeError as error:
         raise RefutedError(error) from error

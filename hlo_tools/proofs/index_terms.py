@@ -39,20 +39,20 @@ def term(
     def inside(tree: Expr) -> Solved:
         return term(tree, known, unknown)
 
-    made: Solved = None
+    solved: Solved = None
     match tree:
         case int(number) | Literal(int(number)):
-            made = z3.IntVal(number)
+            solved = z3.IntVal(number)
         case Name(name):
-            made = known.get(name)
+            solved = known.get(name)
         case Group(x) | Cast("s64", x):
-            made = inside(x)
+            solved = inside(x)
         case Index(total):
-            made = inside(spelled_out(total))
+            solved = inside(spelled_out(total))
         case _:
-            made = _computed(tree, inside)
-    if made is not None:
-        return made
+            solved = _computed(tree, inside)
+    if solved is not None:
+        return solved
     assert not isinstance(tree, int)
     return unknown(tree) if unknown else z3.Int(shown(tree))
 

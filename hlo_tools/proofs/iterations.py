@@ -57,19 +57,19 @@ def _outside(before: Sequence[For], part: Part) -> Solved:
 def _left_out(asked: SameIterations) -> Solved:
     """An iteration of the loops before is in no part, where it should be."""
     old = {loop.name: z3.Int(f"{loop.name} before") for loop in asked.before}
-    found: list[Solved] = []
+    covered: list[Solved] = []
     for part in asked.parts:
         counters = {loop.name: term(part.inverse[loop.name], old) for loop in part.loops}
         at = _numbers(asked.before, part, counters)
         same = [at[name] == number for name, number in old.items()]
         does = [] if part.condition is None else [term(part.condition, counters)]
-        found.append(z3.And(_within(part.loops, counters), *does, *same))
-    return z3.And(_within(asked.before, old), z3.Not(z3.Or(*found)))
+        covered.append(z3.And(_within(part.loops, counters), *does, *same))
+    return z3.And(_within(asked.before, old), z3.Not(z3.Or(*covered)))
 
 
 def _twice(asked: SameIterations) -> Solved:
     """Two iterations of parts, one after the other, are the same before, or in the other order."""
-    found: list[Solved] = []
+    conflicts: list[Solved] = []
 
     def wrong(first: Part, second: Part, is_later: Callable[..., Solved] | None) -> None:
         one, facts = _of_part(first, " first")
@@ -78,16 +78,16 @@ def _twice(asked: SameIterations) -> Solved:
             [_numbers(asked.before, part, c)[loop.name] for loop in asked.before]
             for part, c in ((first, one), (second, other))
         )
-        kept = _is_before(old, new) if asked.how == "in order" else z3.Not(_all_equal(old, new))
+        in_order = _is_before(old, new) if asked.how == "in order" else z3.Not(_all_equal(old, new))
         later = [] if is_later is None else [is_later([*one.values()], [*other.values()])]
-        found.append(z3.And(*facts, *more, *later, z3.Not(kept)))
+        conflicts.append(z3.And(*facts, *more, *later, z3.Not(in_order)))
 
     for part in asked.parts:
         if part.loops:
             wrong(part, part, _is_before)
     for first, second in combinations(asked.parts, 2):
         wrong(first, second, None)
-    return z3.Or(*found)
+    return z3.Or(*conflicts)
 
 
 def _of_part(part: Part, which: str) -> tuple[dict[str, Solved], list[Solved]]:

@@ -82,7 +82,7 @@ class State:
 
     def after(self) -> Value:
         """The elements after the loop."""
-        starts = [self.here.digest(each) for each in self.initial]
+        starts = [self.here.digest(value) for value in self.initial]
         while True:
             outs, _ = self.turn(self.speakers)
             groups: dict[Hashable, int] = {}
@@ -97,9 +97,9 @@ class State:
             self.speaker = now
         orders = {n: self.needed(n) for n in self.speakers}
         turns = {order: self.turn(order) for order in orders.values()}
-        made = {n: self.result(n, order, *turns[order]) for n, order in orders.items()}
+        changed = {n: self.result(n, order, *turns[order]) for n, order in orders.items()}
         flat = [
-            start if n == UNCHANGED else made[n]
+            start if n == UNCHANGED else changed[n]
             for n, start in zip(self.speaker, self.initial, strict=True)
         ]
         return built(self.shape, flat)
@@ -117,14 +117,14 @@ class State:
         order : of the arrays that matter.
         """
         names = {n: ("state", self.depth, rank) for rank, n in enumerate(order)}
-        given = [
+        parts = [
             start
             if n == UNCHANGED
             else self.here.symbols(shape, *names.get(n, ("state", self.depth, "other", n)))
             for n, start, shape in zip(self.speaker, self.initial, self.shapes, strict=True)
         ]
         condition, body = self.instr.called
-        state = built(self.shape, given)
+        state = built(self.shape, parts)
         goes_on: Ids = self.here.computed(condition, [state], self.depth)[0]
         return leaves(self.here.computed(body, [state], self.depth)[0]), goes_on
 
@@ -132,13 +132,13 @@ class State:
         """The arrays on which one depends, in order; the condition's are always among them."""
         condition, body = self.instr.called
         count = len(self.shapes)
-        (asked,), made = reads(condition, count), reads(body, count)
-        found = {self.speaker[n] for n in {number, *asked}} - {UNCHANGED}
+        (asked,), read = reads(condition, count), reads(body, count)
+        needed = {self.speaker[n] for n in {number, *asked}} - {UNCHANGED}
         while True:
-            more = {self.speaker[n] for each in found for n in made[each]} - {UNCHANGED}
-            if more <= found:
-                return tuple(sorted(found))
-            found |= more
+            more = {self.speaker[n] for element in needed for n in read[element]} - {UNCHANGED}
+            if more <= needed:
+                return tuple(sorted(needed))
+            needed |= more
 
     def result(self, number: int, order: tuple[int, ...], outs: list[Ids], goes_on: Ids) -> Value:
         """The elements of one array after the loop, from a turn of all that it depends on."""
@@ -150,20 +150,20 @@ class State:
 
 def reads(computation: Computation, count: int) -> list[set[int]]:
     """The arrays of the only argument that each array of a computation's result follows from."""
-    found: dict[Instruction, set[int]] = {}
+    read_by: dict[Instruction, set[int]] = {}
     every, parameter = set(range(count)), computation.parameters[0]
     flat = parameter.shape.is_tuple and not any(e.is_tuple for e in parameter.shape.elements)
     for instr in computation.instructions:
         if instr is parameter:
-            found[instr] = every
+            read_by[instr] = every
         elif flat and instr.opcode == "get-tuple-element" and instr.operands[0] is parameter:
-            found[instr] = {GetTupleElement.of(instr).index}
+            read_by[instr] = {GetTupleElement.of(instr).index}
         else:
-            found[instr] = set[int]().union(*(found[o] for o in instr.operands))
+            read_by[instr] = set[int]().union(*(read_by[o] for o in instr.operands))
     root = computation.root
     if root.opcode == "tuple" and len(root.operands) == count:
-        return [found[o] for o in root.operands]
-    return [found[root]] * root.shape.leaf_count
+        return [read_by[o] for o in root.operands]
+    return [read_by[root]] * root.shape.leaf_count
 
 
 def built(shape: Shape, flat: list[Any]) -> Value:

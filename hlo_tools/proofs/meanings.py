@@ -228,8 +228,8 @@ def signed_product(x: Solved, y: Solved) -> Solved:
         x, signs = x.arg(0), signs + 1
     while z3.is_app_of(y, z3.Z3_OP_FPA_NEG):
         y, signs = y.arg(0), signs + 1
-    made = z3.fpMul(NEAREST, *in_order(x, y))
-    return z3.fpNeg(made) if signs % 2 else made
+    product = z3.fpMul(NEAREST, *in_order(x, y))
+    return z3.fpNeg(product) if signs % 2 else product
 
 
 # fmt: off
@@ -357,12 +357,12 @@ def meaning(opcode: str, element_type: ElementType) -> Callable[..., Any] | None
 
 def unknown(name: str, result: ElementType, *operands: Solved) -> Solved:
     """The value of an unknown function: the same for the same operands."""
-    given = [part for operand in operands for part in parts(operand)]
+    terms = [part for operand in operands for part in parts(operand)]
 
     def apply(suffix: str, element_type: ElementType) -> Solved:
-        sorts = [term.sort() for term in given]
+        sorts = [term.sort() for term in terms]
         spelled = f"{name}{suffix} of {','.join(map(str, sorts))} as {element_type}"
-        return z3.Function(spelled, *sorts, sort_of(element_type))(*given)
+        return z3.Function(spelled, *sorts, sort_of(element_type))(*terms)
 
     if result.is_complex:
         return Pair(apply(".re", result.real), apply(".im", result.real))

@@ -114,7 +114,7 @@ class ModuleProof:
     @property
     def left(self) -> list[RewriteProof]:
         """The gaps of the proof."""
-        return [each for each in self.every if not each.how]
+        return [step for step in self.every if not step.how]
 
     @property
     def word(self) -> str:
@@ -145,42 +145,42 @@ def prove_modules(
     promise : how much may change.
     devices : on so many; None for as many as the modules are for.
     """
-    prover, found = Prover(before, after, promise, limits), ModuleProof()
+    prover, proof = Prover(before, after, promise, limits), ModuleProof()
     weakest = weakened(promise, events)
 
     def run(arguments: Iterable[list[Any]]) -> None:
         limit = MOST_EVENTS, MOST_EVENTS_AFTER, devices
         lists = list(arguments)
         failed, compared = compare_values(weakest, before, after, lists, *limit)
-        found.sampled = found.sampled or compared
+        proof.sampled = proof.sampled or compared
         if failed is not None and failed.kind == "value" and adds_floats(before):
             # In which order it adds is left open, so the last digits refute nothing.
             want, got = (run_alone(m, failed.arguments, devices) for m in (before, after))
             failed = failed if compare(got, want, weakest | LAST_DIGITS) else None
-        found.failure = failed
+        proof.failure = failed
 
     try:
         if prover.same_results():
-            found.rewrites += [RewriteProof(told(event), "elements") for event in events]
+            proof.rewrites += [RewriteProof(told(event), "elements") for event in events]
         else:
             # Most mistakes show at once; the solver is slower.
             run(arguments_for(before, Random(0), promise))
-            if found.failure is None:
-                prover.prove(found, events)
-            if found.failure is None and found.left:
+            if proof.failure is None:
+                prover.prove(proof, events)
+            if proof.failure is None and proof.left:
                 run(prover.solved_arguments())
     except TooManyError as error:
-        found.rewrites = [RewriteProof(told(event), "", str(error)) for event in events]
-        found.rest = str(error)
+        proof.rewrites = [RewriteProof(told(event), "", str(error)) for event in events]
+        proof.rest = str(error)
         run(arguments_for(before, Random(0), promise))
     broken = broken_promise(before, after)
     # Copies that keep values apart in memory may come with a later pass. Shardings are no values:
     # `hlo check` asks for them, but a pipeline that does not partition leaves them out.
     values = broken is not None and broken[0] not in ("memory", "sharding")
-    if broken is not None and values and found.failure is None:
-        given = next(arguments_for(before, Random(0), promise))
-        found.failure = Failure(*broken, before, given, after)
-    return found
+    if broken is not None and values and proof.failure is None:
+        inputs = next(arguments_for(before, Random(0), promise))
+        proof.failure = Failure(*broken, before, inputs, after)
+    return proof
 
 
 def run_alone(module: Module, arguments: list[Any], devices: int | None) -> Any:
@@ -228,13 +228,13 @@ class Prover:
 
         return Questions(self.elements, self.limits.steps, self.limits.terms, self.limits.pairs)
 
-    def prove(self, found: ModuleProof, events: Sequence[Event]) -> None:
+    def prove(self, proof: ModuleProof, events: Sequence[Event]) -> None:
         """Prove each rewrite, where the results are made of different elements."""
-        found.rewrites += map(self.rewrite, events)
+        proof.rewrites += map(self.rewrite, events)
         if not self.same_results():
             self.compare_names()
             if not self.same_results():
-                found.rest = "the results are made of different elements"
+                proof.rest = "the results are made of different elements"
 
     def numbering(self, assume: bool = True) -> Numbering:
         """Numbers with all that is known to be equal by now, or is assumed to be."""
@@ -245,8 +245,8 @@ class Prover:
 
     def results(self, numbering: Numbering) -> list[tuple[Value, Any]]:
         """The result of both modules, and their effects."""
-        given = self.arguments(self.before.entry, numbering)
-        return [numbering.computed(m.entry, given, 0) for m in (self.before, self.after)]
+        inputs = self.arguments(self.before.entry, numbering)
+        return [numbering.computed(m.entry, inputs, 0) for m in (self.before, self.after)]
 
     def same_results(self) -> bool:
         """Whether the results of both modules have the same elements."""
@@ -283,11 +283,11 @@ class Prover:
         if not event.new or not event.new[-1].shape.compatible(event.old.shape):
             return RewriteProof(text, "elements")
         old, new, home = event.old, event.new[-1], self.home(event)
-        if not all(fits(i, home.parameters) for each in (old, new) for i in post_order(each)):
+        if not all(fits(i, home.parameters) for instr in (old, new) for i in post_order(instr)):
             return RewriteProof(text, "elements")
         numbering = self.numbering()
-        given, known = self.arguments(home, numbering), dict[Any, Any]()
-        want, got = (numbering.value(each, given, 0, known) for each in (old, new))
+        inputs, known = self.arguments(home, numbering), dict[Any, Any]()
+        want, got = (numbering.value(instr, inputs, 0, known) for instr in (old, new))
         if numbering.digest(want) == numbering.digest(got):
             return RewriteProof(text, "elements")
         how, why, promise = self.ask(event, want, got)
@@ -320,14 +320,14 @@ class Prover:
             if new is None or not same_shapes(old.parameters, new.parameters):
                 continue
             numbering = self.numbering()
-            given = self.arguments(old, numbering)
+            inputs = self.arguments(old, numbering)
             known: dict[Instruction, Value] = {}
             named = {i.name: i for i in old.instructions}
             for instr in new.instructions:
                 was = named.get(instr.name)
                 if was is None or not was.shape.compatible(instr.shape):
                     continue
-                want, got = (numbering.value(each, given, 0, known) for each in (was, instr))
+                want, got = (numbering.value(instr, inputs, 0, known) for instr in (was, instr))
                 if numbering.digest(want) != numbering.digest(got) and not why_not(
                     self.questions, numbering.canonical(want), numbering.canonical(got), BITS
                 ):
@@ -341,7 +341,7 @@ class Prover:
             (want, _), (got, _) = self.results(numbering)
         except TooManyError:
             return
-        given = self.arguments(self.before.entry, numbering)
+        inputs = self.arguments(self.before.entry, numbering)
         shapes = [p.shape for p in self.before.entry.parameters]
         different: dict[tuple[int, int], None] = {}
         for some, others in zip(leaves(want), leaves(got), strict=True):
@@ -350,7 +350,7 @@ class Prover:
         for one, other in list(different)[:MOST_TRIED]:
             solved = self.questions.arguments(one, other, self.promise)
             if solved is not None:
-                yield [filled(v, s, solved) for v, s in zip(given, shapes, strict=True)]
+                yield [filled(v, s, solved) for v, s in zip(inputs, shapes, strict=True)]
 
 
 def filled(value: Value, shape: Shape, solved: Mapping[int, Any]) -> Any:
@@ -359,10 +359,10 @@ def filled(value: Value, shape: Shape, solved: Mapping[int, Any]) -> Any:
         return tuple(filled(v, s, solved) for v, s in zip(value, shape.elements, strict=True))
     if not shape.is_array:
         return None
-    made = np.zeros(shape.dims, shape.element_type.dtype)
+    array = np.zeros(shape.dims, shape.element_type.dtype)
     for index in np.ndindex(shape.dims):
-        made[index] = solved.get(int(value[index]), made[index])
-    return made
+        array[index] = solved.get(int(value[index]), array[index])
+    return array
 
 
 def same_shapes(some: Sequence[Instruction], others: Sequence[Instruction]) -> bool:

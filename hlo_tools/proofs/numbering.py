@@ -80,7 +80,7 @@ class Numbering:
         """
         known: dict[Instruction, Value] = {}
         for old, new in self.rewrites.get(computation.name, ()):
-            self.unite(*(self.value(each, arguments, depth, known) for each in (old, new)))
+            self.unite(*(self.value(instr, arguments, depth, known) for instr in (old, new)))
         known, outer, self.effects = {}, self.effects, []
         value = self.value(computation.root, arguments, depth, known)
         for instr in computation.instructions:
@@ -132,10 +132,10 @@ class Numbering:
             return np.asarray(evaluates[opcode](instr, instr.attrs, *operands))
         elif instr.row.elementwise:
             return self.elementwise(instr, instr.attrs, operands)
-        found = special(self, instr, instr.attrs, operands, depth) if special else None
-        if found is None and not has_effect(instr) and instr.row.pure:
-            found = self.folded(instr, operands)
-        return self.whole(instr, operands, depth) if found is None else found
+        value = special(self, instr, instr.attrs, operands, depth) if special else None
+        if value is None and not has_effect(instr) and instr.row.pure:
+            value = self.folded(instr, operands)
+        return self.whole(instr, operands, depth) if value is None else value
 
     def canonical(self, value: Value) -> Value:
         """A value in the numbers that stand for all that are equal to them by now."""
@@ -171,20 +171,20 @@ class Numbering:
         if swapped and types[0] is types[1]:
             rows = [np.minimum(*rows), np.maximum(*rows)]
         key = (opcode, attrs, *types, result)
-        made = self.elements.number(key, result, *rows)
+        ids = self.elements.number(key, result, *rows)
         if opcode == "select":
-            return self.chosen(made, *rows).reshape(dims)
+            return self.chosen(ids, *rows).reshape(dims)
         fixed = np.logical_and.reduce([self.elements.is_constant[row] for row in rows])
         if fixed.any() and result.bits <= 64:
-            given = [
+            operand_values = [
                 self.elements.values(row[fixed], t) for row, t in zip(rows, types, strict=True)
             ]
             step = scalar_operation(opcode, attrs, types, result, (int(fixed.sum()),))
             with quiet():
-                values = np.asarray(evaluates[opcode](step, attrs, *given))
-            made = made.copy()
-            made[fixed] = self.elements.constants(values.astype(result.dtype), result)
-        return made.reshape(dims)
+                values = np.asarray(evaluates[opcode](step, attrs, *operand_values))
+            ids = ids.copy()
+            ids[fixed] = self.elements.constants(values.astype(result.dtype), result)
+        return ids.reshape(dims)
 
     def select(self, condition: Ids, x: Value, y: Value, shape: Shape) -> Value:
         """One of two values, as a scalar decides."""
@@ -198,11 +198,11 @@ class Numbering:
         )
         return self.elementwise(step, NO_ATTRS, [condition, x, y])
 
-    def chosen(self, made: Ids, condition: Ids, x: Ids, y: Ids) -> Ids:
+    def chosen(self, ids: Ids, condition: Ids, x: Ids, y: Ids) -> Ids:
         """The results of `select`: one of the elements where the choice is known, or none."""
         fixed = self.elements.is_constant[condition]
-        made = np.where(x == y, x, made)
-        return np.where(fixed, np.where(self.elements.first[condition] != 0, x, y), made)
+        ids = np.where(x == y, x, ids)
+        return np.where(fixed, np.where(self.elements.first[condition] != 0, x, y), ids)
 
     def folded(self, instr: Instruction, operands: list[Value]) -> Value | None:
         """The value of an instruction whose operands are constants, if it is small."""
@@ -214,12 +214,12 @@ class Numbering:
             return None
         if not all(operand.shape.is_array for operand in instr.operands):
             return None
-        given = [
+        operand_values = [
             self.elements.values(value.reshape(-1), operand.shape.element_type).reshape(value.shape)
             for value, operand in zip(operands, instr.operands, strict=True)
         ]
         try:
-            return self.literal(run(module_of(alone(instr)), given), instr.shape)
+            return self.literal(run(module_of(alone(instr)), operand_values), instr.shape)
         except (EndlessError, Exception):
             return None
 
@@ -227,19 +227,19 @@ class Numbering:
         """The numbers of a known value."""
         if shape.is_tuple:
             pairs = zip(value, shape.elements, strict=True)
-            return tuple(self.literal(each, element) for each, element in pairs)
+            return tuple(self.literal(part, element) for part, element in pairs)
         known = self.elements.constants(np.asarray(value), shape.element_type)
         return known.reshape(np.shape(value))
 
     def whole(self, instr: Instruction, operands: list[Value], depth: int) -> Value:
         """A value of which only this is known: it follows from the operands' values."""
         named = instr.name if acts(instr) else ""
-        called = tuple(self.body(each, depth) for each in instr.called)
+        called = tuple(self.body(callee, depth) for callee in instr.called)
         attrs = instr.attrs
-        told = instr.annotations if instr.opcode == "custom-call" else None
-        config = (told.backend_config, told.sharding) if told else ()
-        given = self.digest(tuple(operands))
-        key = ("whole", instr.opcode, attrs, config, named, called, given)
+        notes = instr.annotations if instr.opcode == "custom-call" else None
+        config = (notes.backend_config, notes.sharding) if notes else ()
+        digests = self.digest(tuple(operands))
+        key = ("whole", instr.opcode, attrs, config, named, called, digests)
         if has_effect(instr):
             self.effects.append(key)
         return self.parts(key, instr.shape)
@@ -250,8 +250,8 @@ class Numbering:
             return tuple(self.parts(key, e, *path, n) for n, e in enumerate(shape.elements))
         dims = shape.dims if shape.is_array else ()
         element_type = shape.element_type if shape.is_array else None
-        made = self.elements.number((*key, path, dims), element_type, np.arange(prod(dims)))
-        return made.reshape(dims)
+        ids = self.elements.number((*key, path, dims), element_type, np.arange(prod(dims)))
+        return ids.reshape(dims)
 
     def body(self, computation: Computation, depth: int) -> Hashable:
         """A short name for the value of a computation of unknown arguments."""
@@ -260,11 +260,11 @@ class Numbering:
             return (computation.root.opcode, computation.root.shape.element_type)
 
         def make() -> Hashable:
-            given = [
+            parameters = [
                 self.symbols(p.shape, "parameter", depth + 1, n)
                 for n, p in enumerate(computation.parameters)
             ]
-            value, effects = self.computed(computation, given, depth + 1)
+            value, effects = self.computed(computation, parameters, depth + 1)
             return (self.digest(value), effects)
 
         return self.remembered((computation, depth), make)
@@ -278,7 +278,7 @@ class Numbering:
     def digest(self, value: Value) -> bytes:
         """A few bytes that stand for a value."""
         if isinstance(value, tuple):
-            parts = b"".join(self.digest(each) for each in cast("tuple[Value, ...]", value))
+            parts = b"".join(self.digest(part) for part in cast("tuple[Value, ...]", value))
             return blake2b(b"(" + parts + b")", digest_size=16).digest()
         ids: Ids = self.elements.leader[value]
         return blake2b(f"{ids.shape}".encode() + ids.tobytes(), digest_size=16).digest()
@@ -294,7 +294,7 @@ def acts(instr: Instruction) -> bool:
 def leaves(value: Value) -> list[Ids]:
     """The arrays of a value, in order."""
     if isinstance(value, tuple):
-        return [leaf for each in cast("tuple[Value, ...]", value) for leaf in leaves(each)]
+        return [leaf for part in cast("tuple[Value, ...]", value) for leaf in leaves(part)]
     return [value]
 
 

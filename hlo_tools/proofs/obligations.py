@@ -44,8 +44,8 @@ def prove_obligations(obligations: Iterable[Obligation]) -> Iterator[str]:
         done twice, or in another order than it is said.
     """
     seen: set[str] = set()
-    for each in obligations:
-        line = _answer(each)
+    for obligation in obligations:
+        line = _answer(obligation)
         if line not in seen:
             seen.add(line)
             yield line

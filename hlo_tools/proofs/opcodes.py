@@ -104,9 +104,9 @@ def _conditional(
 ) -> Value | None:
     if has_effect(instr):
         return None
-    index, *given = operands
+    index, *inputs = operands
     element_type = instr.operands[0].shape.element_type
-    values = [here.computed(c, [v], depth)[0] for c, v in zip(instr.called, given, strict=True)]
+    values = [here.computed(c, [v], depth)[0] for c, v in zip(instr.called, inputs, strict=True)]
     if element_type is PRED:
         return here.select(index, values[0], values[1], instr.shape)
     chosen = values[-1]
@@ -174,14 +174,14 @@ def _reduce(
     here: Numbering, instr: Instruction, attrs: a.Dimensions, operands: list[Ids], depth: int
 ) -> Value:
     half = len(operands) // 2
-    kept = [d for d in range(operands[0].ndim) if d not in attrs.dimensions]
-    dims = [operands[0].shape[d] for d in kept]
-    order = [*kept, *sorted(attrs.dimensions)]
+    dims_left = [d for d in range(operands[0].ndim) if d not in attrs.dimensions]
+    dims = [operands[0].shape[d] for d in dims_left]
+    order = [*dims_left, *sorted(attrs.dimensions)]
     count = prod(operands[0].shape[d] for d in attrs.dimensions)
     rows = [x.transpose(order).reshape(prod(dims), count) for x in operands[:half]]
     initial = [np.broadcast_to(x, (prod(dims),)) for x in operands[half:]]
-    made = folded_rows(here, instr, initial, rows, depth)
-    values = tuple(np.broadcast_to(x, (prod(dims),)).reshape(dims) for x in made)
+    rows_folded = folded_rows(here, instr, initial, rows, depth)
+    values = tuple(np.broadcast_to(x, (prod(dims),)).reshape(dims) for x in rows_folded)
     return values if instr.shape.is_tuple else values[0]
 
 
@@ -225,14 +225,14 @@ def _reduce_window(
     rows = [np.stack([x[at].reshape(-1) for at in places], axis=1) for x in padded]
     inside = rows[0] >= 0
     sizes = inside.sum(axis=1)
-    made = [np.empty(prod(counts), np.int64) for _ in range(half)]
+    folded = [np.empty(prod(counts), np.int64) for _ in range(half)]
     for size in np.unique(sizes):
         which = sizes == size
         own = [row[which][inside[which]].reshape(-1, size) for row in rows]
         initial = [np.broadcast_to(x, (len(own[0]),)) for x in operands[half:]]
-        for all_of, some in zip(made, folded_rows(here, instr, initial, own, depth), strict=True):
+        for all_of, some in zip(folded, folded_rows(here, instr, initial, own, depth), strict=True):
             all_of[which] = some
-    values = tuple(x.reshape(counts) for x in made)
+    values = tuple(x.reshape(counts) for x in folded)
     return values if instr.shape.is_tuple else values[0]
 
 
@@ -253,8 +253,8 @@ def _dot(
     if types[0] is types[1] and len(set(attrs.operand_precision)) <= 1:
         first, second = np.minimum(first, second), np.maximum(first, second)
     key = ("dot", *types, instr.shape.element_type, attrs.algorithm, attrs.operand_precision)
-    made = here.elements.number(key, instr.shape.element_type, first, second)
-    return made.reshape(instr.shape.dims)
+    ids = here.elements.number(key, instr.shape.element_type, first, second)
+    return ids.reshape(instr.shape.dims)
 
 
 def rows_of(here: Numbering, x: Ids, batch: Sequence[int], summed: Sequence[int]) -> Ids:

@@ -42,8 +42,8 @@ def _slice(
     limits = [n - size for n, size in zip(moved[0].shape, sizes, strict=True)]
 
     def at(place: Sequence[int]) -> Ids:
-        given = [np.array(x, t.dtype) for x, t in zip(place, types, strict=True)]
-        return np.asarray(evaluates[instr.opcode](instr, attrs, *moved, *given))
+        starts_typed = [np.array(x, t.dtype) for x, t in zip(place, types, strict=True)]
+        return np.asarray(evaluates[instr.opcode](instr, attrs, *moved, *starts_typed))
 
     return looked_up(here, instr, starts, types, limits, at)
 
@@ -65,8 +65,8 @@ def _gather(
 
     def at(place: Sequence[int]) -> Ids:
         every = np.broadcast_to(np.array(place, kind.dtype), vectors.shape)
-        given = np.moveaxis(every, -1, axis) if axis < indices.ndim else every[..., 0]
-        return np.asarray(evaluates["gather"](instr, attrs, x, given))
+        index_rows = np.moveaxis(every, -1, axis) if axis < indices.ndim else every[..., 0]
+        return np.asarray(evaluates["gather"](instr, attrs, x, index_rows))
 
     return looked_up(here, instr, starts, [kind] * len(starts), limits, at)
 
@@ -101,12 +101,12 @@ def looked_up(
     every = [np.add(firsts, steps).tolist() for steps in np.ndindex(*sizes)]
     candidates = np.stack([at(place).reshape(-1) for place in every], axis=1)
     open_starts = [k for k, size in enumerate(sizes) if size > 1]
-    made = candidates[:, 0].copy()
+    ids = candidates[:, 0].copy()
     differ = (candidates != candidates[:, :1]).any(axis=1)
     if differ.any():
         deciding = [np.broadcast_to(starts[k], dims).reshape(-1) for k in open_starts]
         rows = np.concatenate([np.stack(deciding, axis=1), candidates], axis=1)
-        told = tuple((sizes[k] - 1, types[k]) for k in open_starts)
+        bounds = tuple((sizes[k] - 1, types[k]) for k in open_starts)
         kind = instr.shape.element_type
-        made[differ] = here.elements.of_rows(("one of", told), kind, rows[differ])
-    return made.reshape(dims)
+        ids[differ] = here.elements.of_rows(("one of", bounds), kind, rows[differ])
+    return ids.reshape(dims)

@@ -75,9 +75,9 @@ GAVE_UP: Final = "the solver gave up"
 class RefutedError(Exception):
     """A rule is wrong; the counterexample says where."""
 
-    def __init__(self, found: Counterexample | WrongShapeError) -> None:
-        super().__init__(str(found))
-        self.found = found
+    def __init__(self, cause: Counterexample | WrongShapeError) -> None:
+        super().__init__(str(cause))
+        self.found = cause
 
 
 @dataclass
@@ -130,7 +130,7 @@ def prove(rule: Rule, effort: ProofEffort = FULL) -> list[ProofFinding]:
     if not is_elementwise(rule):
         return [of_arrays(rule, effort)]
     tallies = of_scalars(rule, effort)
-    made: list[ProofFinding] = []
+    findings: list[ProofFinding] = []
     for kind in KINDS:
         tally = tallies.get(kind)
         tried = None
@@ -140,9 +140,9 @@ def prove(rule: Rule, effort: ProofEffort = FULL) -> list[ProofFinding]:
             tried = by_every_value(rule, SMALL_FORMATS if done else effort, kind)
         finding = summary(kind, tally, tried)
         if finding is not None:
-            made.append(finding)
+            findings.append(finding)
     # Where the pattern can't be guessed, there is a sampler, and that makes arrays.
-    return made or [of_arrays(rule, effort)]
+    return findings or [of_arrays(rule, effort)]
 
 
 def needs_every_value(kind: str, tally: ProofTally | None) -> bool:
@@ -177,17 +177,17 @@ def of_scalars(rule: Rule, effort: ProofEffort) -> dict[str, ProofTally]:
     tallies: dict[str, ProofTally] = {}
     fixed = dict.fromkeys(constants_of(rule), 1)
     for result in PROVABLE:
-        for made, before in scalars(rule, result, effort.cases, fixed=fixed):
+        for instance, before in scalars(rule, result, effort.cases, fixed=fixed):
             tally = tallies.setdefault(kind_of(before), ProofTally())
             if tally.is_hopeless(before):
                 tally.note(types_of(before), f"{GAVE_UP} on narrower types")
-            elif not ask_for_all(rule, made, before, effort, tally):
-                ask_for_some(rule, made, before, effort, tally)
+            elif not ask_for_all(rule, instance, before, effort, tally):
+                ask_for_some(rule, instance, before, effort, tally)
     return {kind: tally for kind, tally in tallies.items() if tally.cases}
 
 
 def ask_for_all(
-    rule: Rule, made: Instance, before: Module, effort: ProofEffort, tally: ProofTally
+    rule: Rule, instance: Instance, before: Module, effort: ProofEffort, tally: ProofTally
 ) -> bool:
     """Ask one question of unknown constants; whether nothing more is to be asked."""
     constants = constants_of(rule)
@@ -197,7 +197,7 @@ def ask_for_all(
         question = for_these_constants(rule, before)
     else:
         try:
-            question = for_all_constants(rule, made, before)
+            question = for_all_constants(rule, instance, before)
         except ConstantsNeededError:
             return False
     if question is None:
@@ -214,10 +214,10 @@ def ask_for_all(
 
 
 def ask_for_some(
-    rule: Rule, made: Instance, before: Module, effort: ProofEffort, tally: ProofTally
+    rule: Rule, instance: Instance, before: Module, effort: ProofEffort, tally: ProofTally
 ) -> None:
     """Ask about one constant after the other, and whether these are all."""
-    constants = [made.found[name] for name in constants_of(rule)]
+    constants = [instance.found[name] for name in constants_of(rule)]
     rows = list(every_value.chosen_constants(constants, every=False))
     every: list[tuple[Question, Module]] = []
     for row in rows:
@@ -237,13 +237,13 @@ def ask_for_some(
                 tally.gave_up(before)
             return
     tally.note(types_of(before), "")
-    if len(fewer) < len(every) or not are_all(rule, made, before, rows):
+    if len(fewer) < len(every) or not are_all(rule, instance, before, rows):
         tally.some.add(types_of(before))
 
 
-def are_all(rule: Rule, made: Instance, before: Module, rows: list[tuple[Any, ...]]) -> bool:
+def are_all(rule: Rule, instance: Instance, before: Module, rows: list[tuple[Any, ...]]) -> bool:
     """Whether a rule applies to no other constants than those of some rows."""
-    constants = [made.found[name] for name in constants_of(rule)]
+    constants = [instance.found[name] for name in constants_of(rule)]
     types = [c.shape.element_type for c in constants]
     values: dict[Any, Any] = {c: symbols(c.name, c.shape) for c in constants}
     values |= {p: symbols(p.name, p.shape) for p in before.entry.parameters}
@@ -274,9 +274,9 @@ def ask(rule: Rule, question: Question, module: Module, effort: ProofEffort) -> 
     except UntranslatedError as error:
         return str(error)
     if answer.model is not None:
-        found = counterexample(rule, question, answer.model, module)
-        if found is not None:
-            raise RefutedError(found)
+        example = counterexample(rule, question, answer.model, module)
+        if example is not None:
+            raise RefutedError(example)
         return "it depends on opcodes that the solver does not know"
     return answer.reason
 
@@ -298,17 +298,17 @@ def by_every_value(rule: Rule, effort: ProofEffort, kind: str) -> ProofTally:
     for types in (every_value.SMALL[kind], *((half, PRED) for half in halves)):
         for result in types:
             options = {"types": types, "orders": ("", "TOTALORDER"), "fixed": fixed}
-            for made, before in scalars(rule, result, effort.cases, **options):
+            for instance, before in scalars(rule, result, effort.cases, **options):
                 if kind_of(before) == kind:
-                    try_constants(rule, made, before, effort, tally)
+                    try_constants(rule, instance, before, effort, tally)
     return tally
 
 
 def try_constants(
-    rule: Rule, made: Instance, before: Module, effort: ProofEffort, tally: ProofTally
+    rule: Rule, instance: Instance, before: Module, effort: ProofEffort, tally: ProofTally
 ) -> None:
     """Try every value of the parameters of a left side, with many constants."""
-    constants = [made.found[name] for name in constants_of(rule)]
+    constants = [instance.found[name] for name in constants_of(rule)]
     names = types_of(before)
     every = len(before.entry.parameters) <= 1 and effort is FULL
     applies = 0
@@ -319,12 +319,12 @@ def try_constants(
             continue
         applies += 1
         try:
-            found = every_value.difference(module, after, rule.promise)
+            difference = every_value.difference(module, after, rule.promise)
         except ValueError as error:
             tally.left[names] = str(error)
             return
-        if found is not None:
-            raise RefutedError(Counterexample(module, after, found[1], found[0]))
+        if difference is not None:
+            raise RefutedError(Counterexample(module, after, difference[1], difference[0]))
         if applies >= effort.questions and not every:
             break
     if applies:

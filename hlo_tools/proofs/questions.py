@@ -94,8 +94,8 @@ class Questions:
 
     def made_alike(self, one: int, other: int, depth: int) -> bool:
         """Whether the same operation makes two elements of operands that are equal."""
-        (made, some), (again, others) = map(self.elements.definition, (one, other))
-        if made is not again or made.key[0] in ("constant", "unknown", "whole"):
+        (operation, some), (again, others) = map(self.elements.definition, (one, other))
+        if operation is not again or operation.key[0] in ("constant", "unknown", "whole"):
             return False
         pairs = zip(some, others, strict=True)
         return len(some) == len(others) and not any(
@@ -104,9 +104,9 @@ class Questions:
 
     def ask_pair(self, one: int, other: int, promise: Promise) -> str:
         """The reason why the solver does not prove that one element is equal to another."""
-        if any(self.elements.definition(each)[0].element_type is None for each in (one, other)):
+        if any(self.elements.definition(x)[0].element_type is None for x in (one, other)):
             return "what is added up differs"
-        cones = [self.cone(each) for each in (one, other)]
+        cones = [self.cone(x) for x in (one, other)]
         common = cones[0].keys() & cones[1].keys()
         why = ""
         for cut in (common, set[int]()):
@@ -129,14 +129,14 @@ class Questions:
         """A reason of the solver why two elements may differ; nothing if they are equal."""
         known: dict[int, Solved] = {}
         try:
-            terms = [self.term(each, inside, cut, known) for each in (one, other)]
+            terms = [self.term(element, inside, cut, known) for element in (one, other)]
             different = difference_at(promise)(*terms)
         except UntranslatedError as error:
             return str(error)
-        found = decide([different], z3.BoolVal(True), self.steps)
-        if found.model is not None:
+        solved = decide([different], z3.BoolVal(True), self.steps)
+        if solved.model is not None:
             return self.too_little_known(one, other)
-        return found.reason if not found.proved else ""
+        return solved.reason if not solved.proved else ""
 
     def too_little_known(self, one: int, other: int) -> str:
         """The reason why the solver may find a difference where there is none."""
@@ -152,21 +152,21 @@ class Questions:
 
     def cone(self, top: int) -> dict[int, None]:
         """The elements of which one is made, nearest first, as many as there may be."""
-        found = {top: None}
-        for each in found_in_turn(found):
-            for operand in self.operands(each):
-                if len(found) < self.terms:
-                    found.setdefault(operand)
-        return found
+        cone = {top: None}
+        for element in found_in_turn(cone):
+            for operand in self.operands(element):
+                if len(cone) < self.terms:
+                    cone.setdefault(operand)
+        return cone
 
     def operands(self, element: int) -> tuple[int, ...]:
         """The elements of which one is made, as far as the solver understands how."""
-        made, operands = self.elements.definition(element)
-        key = made.key[0]
+        operation, operands = self.elements.definition(element)
+        key = operation.key[0]
         if key == "dot":
-            rows = [self.elements.definition(each)[1] for each in operands]
+            rows = [self.elements.definition(operand)[1] for operand in operands]
             operands = (*rows[0], *rows[1])
-        elif key not in KNOWN | {"one of"} and not (key == "reduce" and folds(made)):
+        elif key not in KNOWN | {"one of"} and not (key == "reduce" and folds(operation)):
             return ()
         few = key in KNOWN or len(operands) <= MOST_FOLDED
         return tuple(self.elements.leader[list(operands)].tolist()) if few else ()
@@ -177,31 +177,31 @@ class Questions:
         """The content of a question, but for the names of unknown elements."""
         names: dict[int, int] = {}
         lines: list[Any] = []
-        for each, made, operands in self.below(tops, inside[0] | inside[1], cut, names):
-            if self.elements.is_constant[each]:
-                lines.append((made.key, int(self.elements.first[each])))
+        for element, operation, operands in self.below(tops, inside[0] | inside[1], cut, names):
+            if self.elements.is_constant[element]:
+                lines.append((operation.key, int(self.elements.first[element])))
             elif operands:
-                lines.append((made.key, tuple(names[o] for o in operands)))
+                lines.append((operation.key, tuple(names[o] for o in operands)))
             else:
-                lines.append(made.element_type)
-            names[each] = len(names)
+                lines.append(operation.element_type)
+            names[element] = len(names)
         return (tuple(lines), tuple(names[top] for top in tops))
 
     def term(
         self, top: int, inside: Container[int], cut: Container[int], known: dict[int, Solved]
     ) -> Solved:
         """An element as a term of those that are cut."""
-        for each, made, operands in self.below((top,), inside, cut, known):
-            element_type = made.element_type
+        for element, operation, operands in self.below((top,), inside, cut, known):
+            element_type = operation.element_type
             if element_type is None:
                 raise UntranslatedError("a value that is no number")
-            if self.elements.is_constant[each]:
-                value = self.elements.values(np.array([each]), element_type)[0]
-                known[each] = number(value, element_type)
+            if self.elements.is_constant[element]:
+                value = self.elements.values(np.array([element]), element_type)[0]
+                known[element] = number(value, element_type)
             elif operands:
-                known[each] = applied(made, [known[o] for o in operands])
+                known[element] = applied(operation, [known[o] for o in operands])
             else:
-                known[each] = symbol(f"element {each}", element_type)
+                known[element] = symbol(f"element {element}", element_type)
         return known[top]
 
     def below(
@@ -220,11 +220,11 @@ class Questions:
         """
         stack = list(reversed(tops))
         while stack:
-            each = stack[-1]
-            if each in done:
+            element = stack[-1]
+            if element in done:
                 stack.pop()
                 continue
-            operands = self.operands(each) if each not in cut and each in inside else ()
+            operands = self.operands(element) if element not in cut and element in inside else ()
             if not all(o in inside for o in operands):
                 operands = ()
             pending = [o for o in operands if o not in done]
@@ -232,72 +232,72 @@ class Questions:
                 stack += reversed(pending)
                 continue
             stack.pop()
-            yield each, self.elements.definition(each)[0], operands
+            yield element, self.elements.definition(element)[0], operands
 
     def arguments(self, one: int, other: int, promise: Promise) -> dict[int, Any] | None:
         """Values of unknown elements for which two elements differ, if the solver finds some."""
         known: dict[int, Solved] = {}
-        cones = [self.cone(each) for each in (one, other)]
+        cones = [self.cone(element) for element in (one, other)]
         inside = cones[0].keys() | cones[1].keys()
         try:
-            terms = [self.term(each, inside, (), known) for each in (one, other)]
+            terms = [self.term(element, inside, (), known) for element in (one, other)]
             different = difference_at(promise)(*terms)
         except UntranslatedError:
             return None
-        found: SolverAnswer = decide([different], z3.BoolVal(True), self.steps)
-        if found.model is None:
+        solved: SolverAnswer = decide([different], z3.BoolVal(True), self.steps)
+        if solved.model is None:
             return None
         values: dict[int, Any] = {}
-        for each, term in known.items():
-            made, _ = self.elements.definition(each)
-            if made.key[:2] == ("unknown", "argument"):
-                values[each] = in_model(found.model, term, cast("Any", made.element_type))
+        for element, term in known.items():
+            operation, _ = self.elements.definition(element)
+            if operation.key[:2] == ("unknown", "argument"):
+                values[element] = in_model(solved.model, term, cast("Any", operation.element_type))
         return values
 
 
-def found_in_turn(found: dict[int, None]) -> Any:
+def found_in_turn(elements: dict[int, None]) -> Any:
     """The keys of a table that grows while one looks at them."""
     at = 0
-    while at < len(found):
-        rows = list(found)[at:]
+    while at < len(elements):
+        rows = list(elements)[at:]
         yield from rows
         at += len(rows)
 
 
-def folds(made: Made) -> bool:
+def folds(operation: Made) -> bool:
     """Whether a fold is one of a single array by one known operation."""
-    _, body, count, *_ = made.key
+    _, body, count, *_ = operation.key
     return count == 1 and isinstance(body, tuple) and isinstance(body[0], str)
 
 
-def applied(made: Made, operands: list[Solved]) -> Solved:
+def applied(operation: Made, operands: list[Solved]) -> Solved:
     """The term of an operation on its operands' terms."""
-    opcode = cast("str", made.key[0])
-    element_type = cast("Any", made.element_type)
+    opcode = cast("str", operation.key[0])
+    element_type = cast("Any", operation.element_type)
     if opcode in ("reduce", "dot"):
-        named = cast("Any", made.key[1])[0] if opcode == "reduce" else "add"
+        named = cast("Any", operation.key[1])[0] if opcode == "reduce" else "add"
         combine = meaning(named, element_type)
         multiply = meaning("multiply", element_type)
         if combine is None or multiply is None:
             raise UntranslatedError(f"the solver has no terms for {opcode} of {element_type}")
         if opcode == "dot":
-            types = cast("Any", made.key[1:3])
+            types = cast("Any", operation.key[1:3])
             if element_type.is_floating and set(types) != {element_type}:
                 raise UntranslatedError("a dot of other floats than its operands")
             half = len(operands) // 2
             sides = operands[:half], operands[half:]
             x, y = (
-                [converted(each, t, element_type) for each in side]
+                [converted(operand, t, element_type) for operand in side]
                 for side, t in zip(sides, types, strict=True)
             )
             operands = [number(0, element_type), *map(multiply, x, y)]
         total, *rest = operands
-        for each in rest:
-            total = combine(total, each)
+        for item in rest:
+            total = combine(total, item)
         return total
     if opcode == "one of":
-        return one_of(cast("Any", made.key[1]), operands)
-    _, attrs, *types, result = cast("Any", made.key)
+        return one_of(cast("Any", operation.key[1]), operands)
+    _, attrs, *types, result = cast("Any", operation.key)
     step = scalar_operation(opcode, attrs, types, result)
     boxed: list[Any] = []
     for operand in operands:
@@ -323,8 +323,8 @@ def one_of(starts: Sequence[tuple[int, ElementType]], operands: Sequence[Solved]
     (limit, element_type), *rest = starts
     start, others, elements = operands[0], operands[1 : len(starts)], operands[len(starts) :]
     count = len(elements) // (limit + 1)
-    found: Solved = None
+    chosen: Solved = None
     for value, condition in clamped_cases(start, limit, element_type.kind == "signed"):
         part = one_of(rest, [*others, *elements[value * count : (value + 1) * count]])
-        found = part if found is None else choose(condition, part, found)
-    return found
+        chosen = part if chosen is None else choose(condition, part, chosen)
+    return chosen

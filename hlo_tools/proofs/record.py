@@ -71,7 +71,7 @@ def read_record(path: Path = RECORD) -> dict[str, Evidence]:
     if not path.exists():
         return {}
     data = json.loads(path.read_text(encoding="utf-8"))
-    return {name: _evidence(each) for name, each in data.items()}
+    return {name: _evidence(entry) for name, entry in data.items()}
 
 
 def _evidence(data: dict[str, Any]) -> Evidence:
@@ -89,5 +89,5 @@ def write_record(record: Mapping[str, Evidence], path: Path = RECORD) -> None:
 
 def evidence_of(rule: Rule, record: Mapping[str, Evidence]) -> Evidence | None:
     """The evidence for a rule as it is now; None if there is none."""
-    found = record.get(rule.name)
-    return found if found is not None and found.version == version(rule) else None
+    evidence = record.get(rule.name)
+    return evidence if evidence is not None and evidence.version == version(rule) else None

@@ -38,8 +38,8 @@ def _scatter(
     arrays, updates, dims = operands[:half], operands[half + 1 :], operands[0].shape
     kind = instr.operands[half].shape.element_type
     dropped = (*attrs.inserted_window_dims, *attrs.input_batching_dims)
-    kept = [d for d in range(len(dims)) if d not in dropped]
-    axis = dict(zip(kept, attrs.update_window_dims, strict=True))
+    dims_left = [d for d in range(len(dims)) if d not in dropped]
+    axis = dict(zip(dims_left, attrs.update_window_dims, strict=True))
     sizes = [updates[0].shape[axis[d]] if d in axis else 1 for d in range(len(dims))]
     starts = starts_of(here, kind, attrs, operands[half])
     if not updates[0].size or not starts or max(dims) > highest_of(kind):
@@ -89,9 +89,9 @@ def equal(here: Numbering, start: Ids, places: Array, kind: ElementType) -> Ids:
 def both(here: Numbering, conditions: Sequence[Ids]) -> Ids:
     """Whether all conditions hold."""
     first, *rest = conditions
-    for each in rest:
+    for other in rest:
         step = scalar_operation("and", NO_ATTRS, [PRED, PRED], PRED)
-        first = here.elementwise(step, NO_ATTRS, [first, each])
+        first = here.elementwise(step, NO_ATTRS, [first, other])
     return first
 
 

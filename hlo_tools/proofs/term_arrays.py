@@ -32,10 +32,10 @@ Value = Any  # an array of terms, or a tuple of values
 
 def filled(dims: Sequence[int], elements: Iterable[Solved]) -> Array:
     """An array of terms, in row-major order."""
-    made = np.empty(tuple(dims), object)
-    for index, element in zip(np.ndindex(made.shape), elements, strict=True):
-        made[index] = element
-    return made
+    array = np.empty(tuple(dims), object)
+    for index, element in zip(np.ndindex(array.shape), elements, strict=True):
+        array[index] = element
+    return array
 
 
 def symbols(name: str, shape: Shape) -> Value:
@@ -46,7 +46,7 @@ def symbols(name: str, shape: Shape) -> Value:
         raise UntranslatedError(f"a value of shape {shape}")
     indices = np.ndindex(shape.dims)
     spelled = (f"{name}[{','.join(map(str, p))}]" if p else name for p in indices)
-    return filled(shape.dims, (symbol(each, shape.element_type) for each in spelled))
+    return filled(shape.dims, (symbol(name, shape.element_type) for name in spelled))
 
 
 def numbers(value: Array, shape: Shape) -> Array:

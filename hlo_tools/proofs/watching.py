@@ -107,7 +107,7 @@ class ProvePasses(Silent):
 
     def total(self) -> str:
         """A line about all passes."""
-        every = [each for _, proof in self.proofs for each in proof.every]
+        every = [rewrite for _, proof in self.proofs for rewrite in proof.every]
         proof = ModuleProof(
             every, failure=next((p.failure for _, p in self.proofs if p.failure), None)
         )
@@ -118,7 +118,7 @@ class ProvePasses(Silent):
 def report(name: str, proof: ModuleProof) -> Iterator[str]:
     """The lines about a pass: the answer, rewrites without a proof, arguments if it is wrong."""
     yield f"{name}: {summary(proof)}"
-    yield from (f"    {each.text}: {each.why}" for each in proof.left[:MOST_SHOWN])
+    yield from (f"    {rewrite.text}: {rewrite.why}" for rewrite in proof.left[:MOST_SHOWN])
     if len(proof.left) > MOST_SHOWN:
         yield f"    ... and {len(proof.left) - MOST_SHOWN} more"
     if proof.failure is not None:
@@ -141,6 +141,6 @@ def summary(proof: ModuleProof) -> str:
         run = f"which {be} sampled" if proof.sampled else "which could not be run either"
         none = left == len(proof.every)
         return f"{'no proof of' if none else f'proved but for {left} of'} {count}, {run}"
-    weaker = Counter(str(each.promise) for each in proof.every if each.promise != BITS)
-    told = "".join(f", {n} of them as {promise} promises" for promise, n in sorted(weaker.items()))
-    return f"proved ({count}{told})"
+    weaker = Counter(str(rewrite.promise) for rewrite in proof.every if rewrite.promise != BITS)
+    words = "".join(f", {n} of them as {promise} promises" for promise, n in sorted(weaker.items()))
+    return f"proved ({count}{words})"

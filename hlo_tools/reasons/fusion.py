@@ -63,20 +63,20 @@ def _why_merged(
     vertical = PriorityFusion() if target == "gpu" else InstructionFusion(target)
     fused = vertical.run(module, Log())
     rebuilt = next(c for c in fused.computations if c.name == computation.name)
-    found: FusionDecision | None = None
+    last: FusionDecision | None = None
     for kernels, decision in merged(fused, rebuilt, POLICIES[target]).decisions.items():
         first, second = ({m.name for m in kernel.members} for kernel in kernels)
         if (one <= first and other <= second) or (other <= first and one <= second):
-            found = decision
+            last = decision
             if decision:
                 break
-    return found
+    return last
 
 
 def _find(module: Module, name: str) -> tuple[Computation, Instruction]:
     """An instruction, and the computation that it is in."""
     computation_of = {i: c for c in sequential_computations(module) for i in c.instructions}
-    found = instruction_named(
+    instr = instruction_named(
         name, computation_of, module, "no computation that is fused has an instruction {}"
     )
-    return computation_of[found], found
+    return computation_of[instr], instr

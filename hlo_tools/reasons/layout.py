@@ -30,10 +30,10 @@ def why_layout(module: Module, name: str, target: str = "cpu") -> str:
     assigner.run()
     chosen = {instr for instr, _ in assigner.choices}
     known = [i for i in module.instructions() if i in chosen or not choosable(i.shape)]
-    found = instruction_named(name, known, module, "layouts are chosen for no instruction {}")
-    arrays = choosable(found.shape)
+    instr = instruction_named(name, known, module, "layouts are chosen for no instruction {}")
+    arrays = choosable(instr.shape)
     lines = [
-        f"%{found.name}{list(index) if index else ''} {choice}"
-        for index, choice in ((index, assigner.choices[found, index]) for index, _ in arrays)
+        f"%{instr.name}{list(index) if index else ''} {choice}"
+        for index, choice in ((index, assigner.choices[instr, index]) for index, _ in arrays)
     ]
-    return "\n".join(lines) or f"%{found.name}: there is only one order of its elements"
+    return "\n".join(lines) or f"%{instr.name}: there is only one order of its elements"

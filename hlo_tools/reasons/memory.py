@@ -69,14 +69,14 @@ def why_copied(module: Module, name: str, target: str = "cpu") -> CopyDecision: 
     if instr.opcode == "copy":
         known = {_key(refusal) for refusal in buffers.refused}
         buffers = Buffers(_without(module, instr))
-        found = [r for r in buffers.refused if _key(r) not in known]
+        refusals = [r for r in buffers.refused if _key(r) not in known]
     else:
-        found = [r for r in buffers.refused if instr in _concerned(r)]
-    if not found:
+        refusals = [r for r in buffers.refused if instr in _concerned(r)]
+    if not refusals:
         message = f"nothing is written where %{instr.name} lies while that is needed"
         return CopyDecision(False, "no-clash", (message,))
-    reasons = tuple(_reason(refusal, buffers.flow) for refusal in found)
-    return CopyDecision(True, rule(found[0].wish), reasons)
+    reasons = tuple(_reason(refusal, buffers.flow) for refusal in refusals)
+    return CopyDecision(True, rule(refusals[0].wish), reasons)
 
 
 def why_recomputed(module: Module, name: str, target: str = "cpu") -> RematDecision:  # noqa: ARG001
@@ -92,8 +92,8 @@ def why_recomputed(module: Module, name: str, target: str = "cpu") -> RematDecis
     HloError
         HLO158 if no sequential computation has such an instruction.
     """
-    found = Peak(CopyInsertion().run(FlattenCallGraph().run(module, Log()), Log()))
-    return found.judge(_find(found.flow, name))
+    peak = Peak(CopyInsertion().run(FlattenCallGraph().run(module, Log()), Log()))
+    return peak.judge(_find(peak.flow, name))
 
 
 def _find(flow: Dataflow, name: str) -> Instruction:
@@ -124,17 +124,17 @@ def _concerned(refusal: Refusal) -> list[Instruction]:
     wish = refusal.wish
     source = wish.source
     values = source if isinstance(source, Several) else (source,)
-    found = [v.instruction for v in values if isinstance(v, Value)]
-    return [*found, wish.target.instruction]
+    instrs = [v.instruction for v in values if isinstance(v, Value)]
+    return [*instrs, wish.target.instruction]
 
 
 def _reason(refusal: Refusal, flow: Dataflow) -> str:
     wish, clash = refusal
-    what = _TARGETS[rule(wish)].format(wish.target.name)
+    target = _TARGETS[rule(wish)].format(wish.target.name)
     size = f"{wish.target.shape.bytes} bytes"
     if not isinstance(wish.source, Value):
-        return f"{what} wants an array of {size}, and what it is given is never stored"
-    head = f"%{wish.source.name}{_line(wish.source.instruction)} and {what} want the same {size}"
+        return f"{target} wants an array of {size}, and what it is given is never stored"
+    head = f"%{wish.source.name}{_line(wish.source.instruction)} and {target} want the same {size}"
     return f"{head}, but {_clash(clash, wish, flow)}{_iterations(wish, flow)}"
 
 
@@ -149,8 +149,8 @@ def _clash(clash: Clash, wish: Update | Join, flow: Dataflow) -> str:
     old, new = (one, other) if one.made < moment else (other, one)
     reader = next((i for i, t in flow.timeline.time.items() if t == old.live[-1][1]), None)
     until = f"%{reader.name}{_line(reader)}" if reader else "the end of its computation"
-    made = f"%{new.name}{_line(new.instruction)}"
-    return f"%{old.name} is needed until {until} while {made} is there"
+    newer = f"%{new.name}{_line(new.instruction)}"
+    return f"%{old.name} is needed until {until} while {newer} is there"
 
 
 def _iterations(wish: Update | Join, flow: Dataflow) -> str:

@@ -40,11 +40,11 @@ def why_sharded(module: Module, name: str, target: str = "cpu") -> str:
         HLO158 if there is no such instruction, or if the program says nothing of several devices.
     """
     del target
-    found = divided(module, entry=True)
-    if found is None:
+    division = divided(module, entry=True)
+    if division is None:
         notes = ["it needs several devices, and a sharding that cuts an array"]
         raise HloError("HLO158", "the program has no shardings: nothing is cut", notes=notes)
-    leaves = found.found.flow.leaves
+    leaves = division.found.flow.leaves
     asked = next((i for i in module.instructions() if i.name == name.removeprefix("%")), None)
     if asked and asked.opcode == "call":
         body = asked.called[0].name
@@ -56,15 +56,16 @@ def why_sharded(module: Module, name: str, target: str = "cpu") -> str:
     lines: list[str] = []
     nodes = dict.fromkeys(leaves[instr].values())
     for node in nodes:
-        lines += _array(found, node, instr, several=len(nodes) > 1)
-    lines += _work(found, instr)
-    if instr is found.source.entry.root:
+        lines += _array(division, node, instr, several=len(nodes) > 1)
+    lines += _work(division, instr)
+    if instr is division.source.entry.root:
         wanted = [
-            print_sharding(found.found.reader.sharding(c)) for c in found.found.results.values()
+            print_sharding(division.found.reader.sharding(c))
+            for c in division.found.results.values()
         ]
         lines.append(f"  as the module's result it is wanted {', '.join(wanted)}")
-    moved = [new for _, old, new in found.devices.notes if old is instr]
-    grid = found.made.header.replica_count, found.found.reader.devices
+    moved = [new for _, old, new in division.devices.notes if old is instr]
+    grid = division.made.header.replica_count, division.found.reader.devices
     for new in moved:
         brought = f"{bytes_moved(new, grid):,} bytes to each device"
         lines.append(f"  {new.opcode} %{new.name} {new.shape.text_without_layout}: {brought}")
@@ -73,9 +74,9 @@ def why_sharded(module: Module, name: str, target: str = "cpu") -> str:
     return "\n".join(lines)
 
 
-def _array(found: Division, node: Node, instr: Instruction, *, several: bool) -> Iterator[str]:
+def _array(division: Division, node: Node, instr: Instruction, *, several: bool) -> Iterator[str]:
     """The parts of an array, and who decided each dimension."""
-    analysis = found.found
+    analysis = division.found
     shape, cut = analysis.flow.shapes[node], analysis.propagation.cuts[node]
     path = "".join(f"{{{n}}}" for n in node[1]) if several else ""
     text = print_sharding(analysis.reader.sharding(cut))
@@ -89,22 +90,22 @@ def _array(found: Division, node: Node, instr: Instruction, *, several: bool) ->
     )
     for dim, axis in enumerate(cut.dims):
         if axis:
-            yield f"  dimension {dim} in {axis.count} blocks: {_because(found, node, dim)}"
+            yield f"  dimension {dim} in {axis.count} blocks: {_because(division, node, dim)}"
     if not any(cut.dims):
-        yield f"  {_why_whole(found, node)}"
+        yield f"  {_why_whole(division, node)}"
 
 
-def _because(found: Division, node: Node, dim: int) -> str:
+def _because(division: Division, node: Node, dim: int) -> str:
     """The chain of instructions from which a dimension has its axis."""
     steps: list[str] = []
     seen: set[tuple[Node, int]] = set()
-    because = found.found.propagation.because
+    because = division.found.propagation.because
     while (node, dim) in because and (node, dim) not in seen:
         seen.add((node, dim))
         link, source = because[node, dim]
         steps.append(_step(link, node, source, dim))
-        node, dim = source, _same_dimension(found, link, node, source, dim)
-    wish = found.found.propagation.wishes.get(node)
+        node, dim = source, _same_dimension(division, link, node, source, dim)
+    wish = division.found.propagation.wishes.get(node)
     end = "so says the program" if wish else "so cut from the start"
     steps.append(f"{end} of {_place(node)}")
     return ", ".join(steps)
@@ -132,7 +133,7 @@ def _dim_of(link: Link, factor: Factor, node: Node) -> int | None:
     return None
 
 
-def _same_dimension(found: Division, link: Link, node: Node, source: Node, dim: int) -> int:
+def _same_dimension(division: Division, link: Link, node: Node, source: Node, dim: int) -> int:
     """The dimension of another node from which one has its axis."""
     for factor in link.rule:
         if _dim_of(link, factor, node) == dim:
@@ -140,7 +141,7 @@ def _same_dimension(found: Division, link: Link, node: Node, source: Node, dim: 
             if there is not None:
                 return there
     # A reshape, or the border of a region: the dimension with these blocks, or any that is cut.
-    cuts = found.found.propagation.cuts
+    cuts = division.found.propagation.cuts
     dims = [d for d, axis in enumerate(cuts[source].dims) if axis]
     return next((d for d in dims if cuts[source].dims[d] == cuts[node].dims[dim]),
                 dims[0] if dims else 0)  # fmt: skip
@@ -158,11 +159,11 @@ def _place(node: Node) -> str:
     return f"{_named(node)}, {span.source.name}:{span.line}" if span else _named(node)
 
 
-def _why_whole(found: Division, node: Node) -> str:
+def _why_whole(division: Division, node: Node) -> str:
     """The reason why each device has all of an array."""
-    wish = found.found.propagation.wishes.get(node)
-    shape = found.found.flow.shapes[node]
-    if found.found.propagation.cuts[node].summed:
+    wish = division.found.propagation.wishes.get(node)
+    shape = division.found.flow.shapes[node]
+    if division.found.propagation.cuts[node].summed:
         return "devices have summands of it"
     if wish and not wish.open:
         if node[0].opcode == "parameter" and node[0].annotations.sharding is None:
@@ -173,21 +174,21 @@ def _why_whole(found: Division, node: Node) -> str:
     return "whole: no operand and no user that is cut has a dimension in common with it"
 
 
-def _work(found: Division, instr: Instruction) -> Iterator[str]:
+def _work(division: Division, instr: Instruction) -> Iterator[str]:
     """The sharing of an instruction's work, and the transfers for it."""
-    plan = found.devices.plans.get(instr)
+    plan = division.devices.plans.get(instr)
     if plan is not None:
-        yield from _operands(found, instr, plan)
+        yield from _operands(division, instr, plan)
         yield from _sums(instr, plan)
-        yield from _results(found, instr, plan)
+        yield from _results(division, instr, plan)
     elif instr.operands and instr.opcode not in _NO_WORK:
         yield "  each device computes all of it"
 
 
-def _operands(found: Division, instr: Instruction, plan: Plan) -> Iterator[str]:
+def _operands(division: Division, instr: Instruction, plan: Plan) -> Iterator[str]:
     """Operands that are cut otherwise than they are held."""
-    cuts, leaves = found.found.propagation.cuts, found.found.flow.leaves
-    said = found.found.reader.sharding
+    cuts, leaves = division.found.propagation.cuts, division.found.flow.leaves
+    said = division.found.reader.sharding
     for number, (operand, cut) in enumerate(zip(instr.operands, plan[0], strict=True)):
         node = leaves[operand].get(())
         if cut is None or node is None or cut == cuts[node]:
@@ -211,11 +212,11 @@ def _sums(instr: Instruction, plan: Plan) -> Iterator[str]:
             yield f"  it sums over dimension {dims} in {count} blocks: each device sums its own"
 
 
-def _results(found: Division, instr: Instruction, plan: Plan) -> Iterator[str]:
+def _results(division: Division, instr: Instruction, plan: Plan) -> Iterator[str]:
     """Results that are wanted otherwise than they are computed."""
-    cuts, said = found.found.propagation.cuts, found.found.reader.sharding
-    for node, cut in zip(found.found.flow.leaves[instr].values(), plan[1], strict=True):
-        shape = found.found.flow.shapes[node]
+    cuts, said = division.found.propagation.cuts, division.found.reader.sharding
+    for node, cut in zip(division.found.flow.leaves[instr].values(), plan[1], strict=True):
+        shape = division.found.flow.shapes[node]
         if shape.is_array and cut != cuts[node]:
             steps = ", ".join(s.opcode for s in way(cut, cuts[node], shape.dims).steps)
             yield (

@@ -81,26 +81,28 @@ def make_report(words: Sequence[str], path: str) -> BugReport:
     HloError
         HLO200 if the zip can't be written.
     """
-    given: dict[str, bytes] = {}
+    files_in: dict[str, bytes] = {}
     names: dict[str, str] = {}
-    told: list[str] = []
+    said: list[str] = []
     for word in words:
         file, name = _file_in(word)
         if file is None:
-            told.append(_inside(word))
+            said.append(_inside(word))
             continue
         if str(file) not in names:
             names[str(file)] = f"{len(names)}-{file.name}"
-            given[names[str(file)]] = file.read_bytes()
-        told.append(word.replace(name, names[str(file)]))
+            files_in[names[str(file)]] = file.read_bytes()
+        said.append(word.replace(name, names[str(file)]))
     with TemporaryDirectory(prefix="hlo-report-") as folder:
-        for name, content in given.items():
+        for name, content in files_in.items():
             Path(folder, name).write_bytes(content)
-        status, out, err = run_words(told, Path(folder))
-        made = {p.name: p for p in Path(folder).iterdir() if p.is_file() and p.name not in given}
-        outputs = {name: file.read_bytes() for name, file in made.items()}
+        status, out, err = run_words(said, Path(folder))
+        written = {
+            p.name: p for p in Path(folder).iterdir() if p.is_file() and p.name not in files_in
+        }
+        outputs = {name: file.read_bytes() for name, file in written.items()}
     report = BugReport(
-        tuple(told),
+        tuple(said),
         status,
         out,
         err,
@@ -111,7 +113,7 @@ def make_report(words: Sequence[str], path: str) -> BugReport:
     try:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(REPORT, json.dumps(vars(report) | {"format": FORMAT}, indent=1))
-            for name, content in given.items():
+            for name, content in files_in.items():
                 archive.writestr(f"files/{name}", content)
             for name, content in outputs.items():
                 archive.writestr(f"outputs/{name}", content)
@@ -228,14 +230,14 @@ def _inside(word: str) -> str:
 
 def versions() -> dict[str, str]:
     """Versions of packages, and of the system."""
-    found = {"python": sys.version.split()[0], "system": platform.platform()}
+    versions_by_name = {"python": sys.version.split()[0], "system": platform.platform()}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions_by_name[name] = version(name)
         except PackageNotFoundError:
             continue
     try:
-        found["C compiler"] = " ".join(find_compiler())
+        versions_by_name["C compiler"] = " ".join(find_compiler())
     except HloError:
-        found["C compiler"] = "none"
-    return found
+        versions_by_name["C compiler"] = "none"
+    return versions_by_name

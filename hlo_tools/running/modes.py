@@ -72,17 +72,17 @@ def ways(
     """
     whole = pipeline("cpu")
     left_out = [passes_in(whole, names.split(",")) for names in ablated]
-    found = [way("eager", module, arguments, profile)] if mode == "eager" else []
-    found.append(way("compiled", optimizer.optimize(module), arguments, profile))
-    for given, names in zip(ablated, left_out, strict=True):
-        title = f"without {given.replace(',', ', ')}"
+    runs = [way("eager", module, arguments, profile)] if mode == "eager" else []
+    runs.append(way("compiled", optimizer.optimize(module), arguments, profile))
+    for left, names in zip(ablated, left_out, strict=True):
+        title = f"without {left.replace(',', ', ')}"
         try:
-            made = Log([Verify()]).run(without(whole, names), module)
-            found.append(way(title, made, arguments, profile))
+            result = Log([Verify()]).run(without(whole, names), module)
+            runs.append(way(title, result, arguments, profile))
         except HloError as error:
             # Later passes, or the emitter, may rely on its rewrites.
-            found.append(ModeRun(title, refused=error.message))
-    return found
+            runs.append(ModeRun(title, refused=error.message))
+    return runs
 
 
 def way(
@@ -107,31 +107,31 @@ def without(passes: Pipeline, names: Collection[str]) -> Pipeline:
 
 
 def _without(passes: Sequence[Pass], names: Collection[str]) -> tuple[Pass, ...]:
-    kept: list[Pass] = []
-    for each in passes:
-        if isinstance(each, Pipeline | Fixpoint) and each.name not in names:
-            kept.append(replace(each, passes=_without(each.passes, names)))
-        elif each.name not in names:
-            kept.append(each)
-    return tuple(kept)
+    passes_left: list[Pass] = []
+    for pass_ in passes:
+        if isinstance(pass_, Pipeline | Fixpoint) and pass_.name not in names:
+            passes_left.append(replace(pass_, passes=_without(pass_.passes, names)))
+        elif pass_.name not in names:
+            passes_left.append(pass_)
+    return tuple(passes_left)
 
 
-def table(found: Sequence[ModeRun]) -> Table:
+def table(runs: Sequence[ModeRun]) -> Table:
     """A row for each way, its time also beside that of the compiled module."""
-    base = next(each for each in found if each.title == "compiled").seconds
-    made = table_of(("",), ("kernels", "launches", "bytes", "time", "of compiled"))
-    for each in found:
-        if each.refused:
-            made.add_row(each.title, "-", "-", "-", "-", "-")
+    base = next(run for run in runs if run.title == "compiled").seconds
+    rows_table = table_of(("",), ("kernels", "launches", "bytes", "time", "of compiled"))
+    for run in runs:
+        if run.refused:
+            rows_table.add_row(run.title, "-", "-", "-", "-", "-")
             continue
-        made.add_row(
-            each.title,
-            str(each.kernels),
-            str(each.launches),
-            spelled_bytes(each.bytes),
-            duration(each.seconds),
-            f"{each.seconds / max(base, 1e-9):.2f}",
+        rows_table.add_row(
+            run.title,
+            str(run.kernels),
+            str(run.launches),
+            spelled_bytes(run.bytes),
+            duration(run.seconds),
+            f"{run.seconds / max(base, 1e-9):.2f}",
         )
-    refused = [f"{each.title}: {each.refused}" for each in found if each.refused]
-    made.caption = "\n".join(refused) or None
-    return made
+    refused = [f"{run.title}: {run.refused}" for run in runs if run.refused]
+    rows_table.caption = "\n".join(refused) or None
+    return rows_table

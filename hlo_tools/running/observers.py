@@ -55,8 +55,8 @@ def _all(observers: list[Observer]) -> Observer:
         return observers[0]
 
     def observe(event: Evaluation) -> None:
-        for each in observers:
-            each(event)
+        for observer in observers:
+            observer(event)
 
     return observe
 

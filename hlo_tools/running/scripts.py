@@ -76,10 +76,10 @@ def _from_script(error: Exception, script: str) -> TracebackType | None:
 
     It is None where the script never ran: it is no Python, or is misspelled.
     """
-    found = error.__traceback__
-    while found is not None and not found.tb_frame.f_code.co_filename.startswith(script):
-        found = found.tb_next
-    return found
+    frames = error.__traceback__
+    while frames is not None and not frames.tb_frame.f_code.co_filename.startswith(script):
+        frames = frames.tb_next
+    return frames
 
 
 def folder_made(path: str) -> Path:

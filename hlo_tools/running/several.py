@@ -72,9 +72,9 @@ def run_all(
                     print(f"{name}: arrays: {count}, in {taken}")
                 else:
                     wanted = reference(module, inputs)
-                    told, found = compared(values, wanted, arguments.reference, promise)
-                    print(f"{name}: {told}")
-                    status |= found
+                    outcome, differs = compared(values, wanted, arguments.reference, promise)
+                    print(f"{name}: {outcome}")
+                    status |= differs
         except HloError as error:
             print(f"{name}: not run\n{error}", file=sys.stderr)
             failed = True
@@ -91,8 +91,8 @@ def tell_of_elided(module: Module) -> None:
 
 def report(values: Sequence[Value], wanted: Sequence[Value], name: str, promise: Promise) -> int:
     """Compare the value on each device, and print where the first difference is."""
-    told, status = compared(values, wanted, name, promise)
-    print(told)
+    outcome, status = compared(values, wanted, name, promise)
+    print(outcome)
     return status
 
 
@@ -108,7 +108,7 @@ def compared(
             return f"different from {name}{where}: {difference}", DIFFERENT
         zeros += flushed(value, want) if promise.flushed else 0
     count = sum(1 for value in values for _ in leaves(value))
-    told = f"equal to {name}, arrays: {count}, {spell_tolerance(promise)}"
+    outcome = f"equal to {name}, arrays: {count}, {spell_tolerance(promise)}"
     if zeros:
-        told += f", but for {counted(zeros, 'subnormal number')} taken for 0 (--subnormals)"
-    return told, SAME
+        outcome += f", but for {counted(zeros, 'subnormal number')} taken for 0 (--subnormals)"
+    return outcome, SAME

@@ -21,7 +21,7 @@ def write_transformed(arguments: Namespace, name: str, options: Mapping[str, str
     ----------
     options : of the pass, as text; None for its default.
     """
-    given = ",".join(f"{key}={value}" for key, value in options.items() if value is not None)
-    passes = parse_pipeline(f"{name}{{{given}}},cse" if given else f"{name},cse")
+    option_text = ",".join(f"{key}={value}" for key, value in options.items() if value is not None)
+    passes = parse_pipeline(f"{name}{{{option_text}}},cse" if option_text else f"{name},cse")
     texts = [str(Log([Verify()]).run(passes, module)) for module in chosen_modules(arguments)]
     write_text(arguments.output, f"{BETWEEN}\n".join(texts))

@@ -43,25 +43,25 @@ def run_profiled(
     """
     values: list[Any] = []
     for arguments in inputs:
-        found = profile(module, arguments)
-        values.append(found.value)
-        if isinstance(found, Profile):
-            console().print(summary(found))
-            console().print(found.threads)
-            print_table(table(found))
+        profiled = profile(module, arguments)
+        values.append(profiled.value)
+        if isinstance(profiled, Profile):
+            console().print(summary(profiled))
+            console().print(profiled.threads)
+            print_table(table(profiled))
         else:
-            show_launches(found)
+            show_launches(profiled)
         if trace:
-            write_text(trace, found.trace())
+            write_text(trace, profiled.trace())
     return values
 
 
-def show_launches(found: CudaProfile) -> None:
+def show_launches(profiled: CudaProfile) -> None:
     """Print the times of CUDA kernels here, and the least times on a GPU."""
-    rows, where = found.rows(), "a GPU" if found.on_gpu else "the processor"
+    rows, where = profiled.rows(), "a GPU" if profiled.on_gpu else "the processor"
     seconds, least = sum(r.seconds for r in rows), sum(r.least_seconds for r in rows)
-    told = f"{counted(len(found.times), 'kernel call')}, {duration(seconds)} on {where}"
-    print(f"{told}; at least {duration(least)} on {found.gpu.name}")
+    calls = f"{counted(len(profiled.times), 'kernel call')}, {duration(seconds)} on {where}"
+    print(f"{calls}; at least {duration(least)} on {profiled.gpu.name}")
     shown = table_of(_WORDS, _NUMBERS)
     for row in rows[:MOST_ROWS]:
         shown.add_row(
@@ -92,25 +92,25 @@ def run_sanitized(
     return values
 
 
-def table(found: Profile) -> Table:
+def table(profiled: Profile) -> Table:
     """A row for each kernel, those first that took longest."""
-    rows = found.rows()
+    rows = profiled.rows()
     spent = sum(row.seconds for row in rows)
-    made = table_of(_COLUMNS[:2], _COLUMNS[2:])
-    made.caption = "\n".join((*_notes(rows), *_subnormal(found)))
+    rows_table = table_of(_COLUMNS[:2], _COLUMNS[2:])
+    rows_table.caption = "\n".join((*_notes(rows), *_subnormal(profiled)))
     for row in rows[:MOST_ROWS]:
-        made.add_row(*_cells(row, spent))
-    return made
+        rows_table.add_row(*_cells(row, spent))
+    return rows_table
 
 
-def summary(found: Profile) -> str:
+def summary(profiled: Profile) -> str:
     """The whole call in a line."""
-    best = found.roofline
-    spent = sum(row.seconds for row in found.rows())
-    lost = f", {counted(found.lost, 'call')} not recorded" if found.lost else ""
+    best = profiled.roofline
+    spent = sum(row.seconds for row in profiled.rows())
+    lost = f", {counted(profiled.lost, 'call')} not recorded" if profiled.lost else ""
     return (
-        f"{duration(found.seconds)}, {duration(spent)} of it in kernels{lost}; this machine copies "
-        f"{best.bytes_per_second / 1e9:.1f} GB/s and computes "
+        f"{duration(profiled.seconds)}, {duration(spent)} of it in kernels{lost}; "
+        f"this machine copies {best.bytes_per_second / 1e9:.1f} GB/s and computes "
         f"{best.flops_per_second / 1e9:.0f} GFLOP/s"
     )
 
@@ -124,8 +124,8 @@ def _notes(rows: Sequence[ProfileRow]) -> Iterator[str]:
     yield "over 100% where data lay in caches, which are faster than memory"
 
 
-def _subnormal(found: Profile) -> Iterator[str]:
-    for kernel, ratio in found.slowed.items():
+def _subnormal(profiled: Profile) -> Iterator[str]:
+    for kernel, ratio in profiled.slowed.items():
         yield f"{kernel}: subnormal numbers make it {ratio:.1f} times as slow (--subnormals flush)"
 
 

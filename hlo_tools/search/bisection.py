@@ -85,13 +85,13 @@ class Search:
             if (last := difference(self.last)) is None:
                 return None
             judge = Judge[int, Difference](lambda n: difference(self.after(n)))
-            done, found = halving(done, len(self.events), last, judge)
-            event, made = self.events[done - 1], self.after(done)
-            rewrite = Rewrite(event, self.promises.of(event), found)
-            if not self.keeps_promise(rewrite, self.after(done - 1), made):
+            done, broken = halving(done, len(self.events), last, judge)
+            event, module = self.events[done - 1], self.after(done)
+            rewrite = Rewrite(event, self.promises.of(event), broken)
+            if not self.keeps_promise(rewrite, self.after(done - 1), module):
                 return rewrite
             self.kept.append(rewrite)
-            before = made
+            before = module
 
     def keeps_promise(self, rewrite: Rewrite, before: Module, after: Module) -> bool:
         """Whether a new instruction's value is that of the old one, as far as is promised."""
@@ -109,14 +109,14 @@ class Search:
 
 def first_values(module: Module, name: str, inputs: Inputs) -> list[Any]:
     """The first value of an instruction on each device; in a loop, that of the first iteration."""
-    found: dict[tuple[int, int], Any] = {}
+    values: dict[tuple[int, int], Any] = {}
 
     def observe(event: Evaluation) -> None:
         if event.instr.name == name:
-            found.setdefault((event.device.replica, event.device.partition), event.value)
+            values.setdefault((event.device.replica, event.device.partition), event.value)
 
     evaluate(module, per_device=inputs, observe=observe)
-    return [found[device] for device in sorted(found)]
+    return [values[device] for device in sorted(values)]
 
 
 def first_difference(

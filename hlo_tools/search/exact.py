@@ -92,13 +92,13 @@ def in_f64(module: Module) -> Module:
         HLO203 if it does something that f64 can't: it looks at bits, or calls others.
     """
     try:
-        made = reshaped(module, _widened)
-        verify(made)
+        result = reshaped(module, _widened)
+        verify(result)
     except HloError as error:
         raise HloError(
             "HLO203", f"the module has no form in f64: {error.message}", error.span
         ) from None
-    return made
+    return result
 
 
 def _widened(shape: Shape) -> Shape:
@@ -124,8 +124,8 @@ def error_of(got: Value, exact: Value) -> Error:
     for leaf, right in zip(leaves(got), leaves(exact), strict=True):
         if type_of(leaf).kind not in ("float", "complex") or leaf.shape != right.shape:
             continue
-        found = _error_of_array(leaf, right)
-        worst = Error(*map(max, astuple(worst), astuple(found)))
+        error = _error_of_array(leaf, right)
+        worst = Error(*map(max, astuple(worst), astuple(error)))
     return worst
 
 
@@ -188,14 +188,14 @@ def own_error(instr: Instruction, got: dict[str, Value]) -> Error | None:
 
 def values_of(module: Module, arguments: Sequence[Value]) -> dict[str, Value]:
     """The value of each instruction of the entry computation."""
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
 
     def observe(event: Evaluation) -> None:
         if len(event.path) == 1:
-            found[event.instr.name] = event.value
+            values[event.instr.name] = event.value
 
     evaluate(module, *arguments, observe=observe)
-    return found
+    return values
 
 
 class _PassErrors(Silent):

@@ -81,14 +81,14 @@ class WrongPass:
         arguments = list(case.arguments or ())
         # Nothing smaller may run for much longer than the first one.
         self.most = self.most or 2 * events_in(case) + _MORE_EVENTS
-        found = find_failure(
+        failure = find_failure(
             self.pass_,
             case.module,
             arguments,
             most=self.most,
             most_after=_TIMES_AFTER * self.most,
         )
-        return None if found is None else f"{found.kind}: {self.pass_.name}: {found.message}"
+        return None if failure is None else f"{failure.kind}: {self.pass_.name}: {failure.message}"
 
     def is_same(self, first: str, other: str) -> bool:
         """Whether the kind is the same."""
@@ -105,19 +105,19 @@ class Different:
 
     def failure(self, case: Case) -> str | None:
         """The differences of the values."""
-        module, given = without_donations(case.module), [list(case.arguments or ())]
+        module, arguments = without_donations(case.module), [list(case.arguments or ())]
         try:
-            want = self.reference.load(module)(given)
+            want = self.reference.load(module)(arguments)
         except Exception:
             # There is nothing to compare with.
             return None
         try:
-            got = self.platform.load(module)(given)
+            got = self.platform.load(module)(arguments)
         except HloError as error:
             return f"{error.code}: {self.platform.name} fails: {error.message}"
-        found = compare(got[0], want[0], self.promise)
+        difference = compare(got[0], want[0], self.promise)
         names = f"{self.platform.name} and {self.reference.name}"
-        return None if found is None else f"value: {names}: {found}"
+        return None if difference is None else f"value: {names}: {difference}"
 
     def is_same(self, first: str, other: str) -> bool:
         """Whether both are different values, or the same error."""
@@ -205,8 +205,8 @@ class Command:
         if self.reason:
             return None
         last = next((line for line in reversed(output.splitlines()) if line.strip()), "")
-        told = f": {last.strip()}" if last.strip() else ""
-        return f"{done.returncode}: exit status {done.returncode}{told}"
+        last_line = f": {last.strip()}" if last.strip() else ""
+        return f"{done.returncode}: exit status {done.returncode}{last_line}"
 
     def _reason(self, status: int, output: str) -> str:
         """The reason why a run does not count as a failure."""
@@ -225,18 +225,18 @@ class Command:
         return first.partition(":")[0] == other.partition(":")[0]
 
 
-def without_kind(told: str) -> str:
+def without_kind(message: str) -> str:
     """An answer for people."""
-    return told.partition(": ")[2]
+    return message.partition(": ")[2]
 
 
 def holds(failing: Failing, first: str, case: Case) -> bool:
     """Whether a case fails as the first one did; it may raise nothing."""
     try:
-        told = failing.failure(case)
+        message = failing.failure(case)
     except Exception:
         return False
-    return told is not None and failing.is_same(first, told)
+    return message is not None and failing.is_same(first, message)
 
 
 def arguments_of(per_device: Sequence[Sequence[Value]]) -> tuple[Value, ...]:

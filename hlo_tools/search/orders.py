@@ -88,8 +88,8 @@ def downhill(
     judge: Judge[Candidate, Finding],
 ) -> Candidate:
     """The last candidate of a way down: after each comes the first of its steps with a finding."""
-    while (found := first(steps(start), judge)) is not None:
-        start = found[0]
+    while (step := first(steps(start), judge)) is not None:
+        start = step[0]
     return start
 
 
@@ -104,10 +104,10 @@ def halving(
     """
     while wrong - right > 1:
         middle = (right + wrong) // 2
-        if (found := judge(middle)) is None:
+        if (verdict := judge(middle)) is None:
             right = middle
         else:
-            wrong, finding = middle, found
+            wrong, finding = middle, verdict
     return wrong, finding
 
 

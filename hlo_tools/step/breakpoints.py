@@ -105,14 +105,14 @@ class Breakpoint:
         result = here.values.result
         if compare(result(here.before), result(here.first), BITS) is not None:
             return ""
-        found = compare(result(here.after), result(here.first), BITS)
-        return f"the result diverges: {found}" if found else ""
+        difference = compare(result(here.after), result(here.first), BITS)
+        return f"the result diverges: {difference}" if difference else ""
 
     def _change(self, here: Here) -> str:
         old, new = here.values.of(here.before), here.values.of(here.after)
         for name in [self.word] if self.word else new:
-            if name in old and name in new and (found := compare(new[name], old[name], BITS)):
-                return f"%{name} changes: {found}"
+            if name in old and name in new and (difference := compare(new[name], old[name], BITS)):
+                return f"%{name} changes: {difference}"
         return ""
 
 
@@ -153,12 +153,12 @@ def breakpoint_at(
     if (name := words.removeprefix("%")) in names:
         return Breakpoint("instruction", name)
     rules = list(dict.fromkeys(event.rule for event in events))
-    found = [r for r in rules if r == words] or [r for r in rules if words in r]
-    if len(found) == 1:
-        return Breakpoint("rule", found[0])
-    if found:
-        message = f"{len(found)} rules have `{words}` in their names"
-        raise HloError("HLO204", message, notes=found)
+    matching = [r for r in rules if r == words] or [r for r in rules if words in r]
+    if len(matching) == 1:
+        return Breakpoint("rule", matching[0])
+    if matching:
+        message = f"{len(matching)} rules have `{words}` in their names"
+        raise HloError("HLO204", message, notes=matching)
     idle = {name for run in stops.recording.passes for name in run.path}
     if words in idle or any(words == rule.name for rule in all_rules()):
         raise HloError("HLO204", f"`{words}` changes nothing in this module")

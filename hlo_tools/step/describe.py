@@ -72,9 +72,9 @@ def group(stop: Stop | KernelStop) -> tuple[object, ...]:
     return ("kernel", stop.pass_) if isinstance(stop, KernelStop) else ("run", stop.run)
 
 
-def marked(each: Marked) -> StyledLine:
+def marked(row: Marked) -> StyledLine:
     """A line of a comparison."""
-    return StyledLine(f"{each.mark} {each.row.text}", _STYLE[each.mark])
+    return StyledLine(f"{row.mark} {row.row.text}", _STYLE[row.mark])
 
 
 def changed_lines(rows: Sequence[Marked]) -> list[StyledLine]:
@@ -84,19 +84,19 @@ def changed_lines(rows: Sequence[Marked]) -> list[StyledLine]:
     """
     changed = [row for row in rows if row.mark != " " and row.row.instr]
     gone, came = (
-        {(each.row.computation, each.row.text) for each in changed if each.mark == mark}
+        {(row.row.computation, row.row.text) for row in changed if row.mark == mark}
         for mark in "-+"
     )
     moved = gone & came
-    changed = [each for each in changed if (each.row.computation, each.row.text) not in moved]
-    several = len({each.row.computation for each in changed}) > 1
+    changed = [row for row in changed if (row.row.computation, row.row.text) not in moved]
+    several = len({row.row.computation for row in changed}) > 1
     lines: list[StyledLine] = []
     last = ""
     for (computation, mark), run in groupby(changed, lambda m: (m.row.computation, m.mark)):
         if several and computation != last:
             last = computation
             lines.append(StyledLine(f"  in %{last}:", "dim"))
-        alike = [marked(each) for each in run]
+        alike = [marked(row) for row in run]
         if len(alike) > MOST_ALIKE:
             left_out = f"{mark}   ({counted(len(alike) - 2, 'line')} more)"
             alike[1:-1] = [StyledLine(left_out, _STYLE[mark])]
@@ -111,8 +111,8 @@ def besides(changed: Sequence[StyledLine], stop: Stop) -> list[StyledLine]:
     if changed:
         return []
     event = stop.event
-    what = f" (%{event.old.name})" if event else ""
-    return [StyledLine(f"  no line changes, only order, metadata or the header{what}", "dim")]
+    name = f" (%{event.old.name})" if event else ""
+    return [StyledLine(f"  no line changes, only order, metadata or the header{name}", "dim")]
 
 
 def text_difference(before: Sequence[str], after: Sequence[str]) -> list[StyledLine]:
@@ -137,8 +137,8 @@ def where(
     to_come : whether kernels are made when the rewrites are done, so that nobody knows them yet.
     """
     total = len(stops) + len(kernels)
-    told = "rewrites done; passes over kernels follow" if to_come else "changes done"
-    lines = [StyledLine(f"{at} of {total} {told}", "head")]
+    text = "rewrites done; passes over kernels follow" if to_come else "changes done"
+    lines = [StyledLine(f"{at} of {total} {text}", "head")]
     first = 1
     idle = False
     for number, run in enumerate(stops.recording.passes):
@@ -148,8 +148,8 @@ def where(
             continue
         here = first <= at < first + count
         done = at - first + 1 if here else count
-        told = counted(count, "change") if not here else f"{done} of {counted(count, 'change')}"
-        lines.append(_pass_line(here, at >= first, ".".join(run.path[1:] or run.path), told))
+        text = counted(count, "change") if not here else f"{done} of {counted(count, 'change')}"
+        lines.append(_pass_line(here, at >= first, ".".join(run.path[1:] or run.path), text))
         first += count
     for kernel in dict.fromkeys(stop.kernel for stop in kernels):
         names = [stop.pass_ for stop in kernels if stop.kernel == kernel]
@@ -159,17 +159,17 @@ def where(
     return [*lines, StyledLine("   the other passes changed nothing", "dim")] if idle else lines
 
 
-def _pass_line(here: bool, begun: bool, name: str, told: str) -> StyledLine:
+def _pass_line(here: bool, begun: bool, name: str, status: str) -> StyledLine:
     style = "mark" if here else "" if begun else "dim"
-    return StyledLine(f"{'->' if here else '  '} {name}: {told}", style)
+    return StyledLine(f"{'->' if here else '  '} {name}: {status}", style)
 
 
 def source(location: SourceLine, *, whole: bool) -> list[StyledLine]:
     """The lines at a location; of a pass, the requested line is marked."""
-    found = source_of(location, whole=whole)
-    if found is None:
+    text = source_of(location, whole=whole)
+    if text is None:
         return [StyledLine(f"{location.file}:{location.line} cannot be read", "dim")]
-    name, *lines = str(found).splitlines()
+    name, *lines = str(text).splitlines()
     return [
         StyledLine(name, "head"),
         *(
@@ -252,11 +252,11 @@ def rules_named(word: str, events: Iterable[Event | None]) -> list[Rule]:
     """
     own = [event.by for event in events if event is not None and isinstance(event.by, Rule)]
     known = list(dict.fromkeys([*all_rules(), *own]))
-    found = [rule for rule in known if rule.name == word] or [r for r in known if word in str(r)]
-    if not found:
+    matching = [rule for rule in known if rule.name == word] or [r for r in known if word in str(r)]
+    if not matching:
         notes = did_you_mean(word, [rule.name for rule in known])
         raise HloError("HLO204", f"no rule has `{word}` in its text", notes=notes)
-    return found
+    return matching
 
 
 def reasons(

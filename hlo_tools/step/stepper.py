@@ -121,8 +121,8 @@ class Stepper:
         """The greeting, with the number of rewrites."""
         name, count = self.recording.module.name, len(self.stops)
         changing = sum(run.changed for run in self.recording.passes)
-        told = f"{name}: {counted(count, 'rewrite')} by {counted(changing, 'run')} of passes"
-        return Shown([StyledLine(told, "head"), "n does the next one, h lists the commands"])
+        counts = f"{name}: {counted(count, 'rewrite')} by {counted(changing, 'run')} of passes"
+        return Shown([StyledLine(counts, "head"), "n does the next one, h lists the commands"])
 
     def next(self, count: int = 1) -> Shown:
         """Do the next change, or some more; shows the last of them."""
@@ -172,8 +172,8 @@ class Stepper:
         self._finish()
         if self.at > begun:
             return self.change()
-        told = self.change() + Shown(["that was the pass's last change"])
-        return told if self._has(self.at + 1) else told + self._end()
+        shown = self.change() + Shown(["that was the pass's last change"])
+        return shown if self._has(self.at + 1) else shown + self._end()
 
     def _finish(self) -> None:
         here = describe.group(self._stop(self.at))
@@ -184,8 +184,8 @@ class Stepper:
         while self._has(self.at + 1):
             self.at += 1
             here = Here(self._stop(self.at), self.at, self.stops, self.values)
-            for number, each in enumerate(self.breakpoints, 1):
-                if reason := each.reason(here):
+            for number, stop in enumerate(self.breakpoints, 1):
+                if reason := stop.reason(here):
                     return (
                         Shown([StyledLine(f"breakpoint {number}: {reason}", "mark")])
                         + self.change()
@@ -239,23 +239,23 @@ class Stepper:
         )
         if not whole:
             wanted = self._computations(rows, name)
-            rows = [each for each in rows if each.row.computation in wanted]
-        lines = [describe.marked(each) for each in rows]
+            rows = [row for row in rows if row.row.computation in wanted]
+        lines = [describe.marked(row) for row in rows]
         cut = not whole and not name and len(lines) > WHOLE and any(line.style for line in lines)
         return Shown(folded(lines, keep=3) if cut else lines)
 
     def _computations(self, rows: list[Marked], name: str) -> set[str]:
         if name:
             wanted = name.removeprefix("%")
-            rows_of = [each for each in rows if wanted in (each.row.computation, each.row.name)]
-            found = {each.row.computation for each in rows_of}
-            if not found:
-                names = [each.row.name or each.row.computation for each in rows]
+            rows_of = [row for row in rows if wanted in (row.row.computation, row.row.name)]
+            computations = {row.row.computation for row in rows_of}
+            if not computations:
+                names = [row.row.name or row.row.computation for row in rows]
                 raise HloError(
                     "HLO204", f"nothing is called `{wanted}`", notes=did_you_mean(wanted, names)
                 )
-            return found
-        changed = {each.row.computation for each in rows if each.mark != " "}
+            return computations
+        changed = {row.row.computation for row in rows if row.mark != " "}
         return changed or {self.module.entry.name}
 
     def where(self) -> Shown:
@@ -312,8 +312,8 @@ class Stepper:
         """The value in a tuple; an empty tuple if it was not computed; None if there is no such."""
         if not any(i.name == name for i in module.instructions()):
             return None
-        found = self.values.of(module)
-        return (found[name],) if name in found else ()  # pyright: ignore[reportReturnType]
+        values = self.values.of(module)
+        return (values[name],) if name in values else ()  # pyright: ignore[reportReturnType]
 
     def what_is(self, name: str) -> Shown:
         """The shape, opcode, users and source line of an instruction."""
@@ -329,36 +329,36 @@ class Stepper:
         """Find the first rewrite that makes the result wrong by itself, and go there."""
         search = Search(self.recording.module, self.recording.pipeline, self.values.inputs)
         blamed = search.blamed(tolerance)
-        kept = [
-            StyledLine(f"{each.title}: it keeps its promise, {each.promise}", "dim")
-            for each in search.kept
+        promises = [
+            StyledLine(f"{rewrite.title}: it keeps its promise, {rewrite.promise}", "dim")
+            for rewrite in search.kept
         ]
         if blamed is None:
-            told = "no rewrite breaks its promise" if kept else "the result is equal"
-            return Shown([*kept, f"{told} after {counted(len(search.events), 'rewrite')}"])
+            verdict = "no rewrite breaks its promise" if promises else "the result is equal"
+            return Shown([*promises, f"{verdict} after {counted(len(search.events), 'rewrite')}"])
         wrong = StyledLine(
             f"rewrite {blamed.event.number} makes it wrong: {blamed.difference}", "mark"
         )
         for stop in self.stops.stops:
             if stop.event is not None and stop.event.number == blamed.event.number:
                 self.at = stop.number
-        return Shown([*kept, wrong]) + self.change()
+        return Shown([*promises, wrong]) + self.change()
 
     # ------------------------------------------------------------------------------- breakpoints
 
     def breakpoint(self, words: str = "") -> Shown:
         """Set a breakpoint: RULE, PASS, INSTR, OPCODE, nan, divergence or change; or list them."""
         if not words:
-            listed = [f"{n}: {each}" for n, each in enumerate(self.breakpoints, 1)]
+            listed = [f"{n}: {stop}" for n, stop in enumerate(self.breakpoints, 1)]
             return Shown(listed or ["there are no breakpoints"])
         modules = [
             self.recording.module,
             *(run.after for run in self.recording.passes if run.changed),
         ]
         kernel_passes = pass_names(self.target) if self.has_kernels else []
-        found = breakpoint_at(words, self.stops, modules, kernel_passes)
-        self.breakpoints.append(found)
-        return Shown([f"breakpoint {len(self.breakpoints)}: {found}"])
+        stop = breakpoint_at(words, self.stops, modules, kernel_passes)
+        self.breakpoints.append(stop)
+        return Shown([f"breakpoint {len(self.breakpoints)}: {stop}"])
 
     def clear(self, number: int = 0) -> Shown:
         """Take away a breakpoint by its number, or all of them."""
@@ -374,11 +374,11 @@ class Stepper:
 
     def _instruction(self, name: str) -> tuple[Instruction, Computation]:
         wanted = name.removeprefix("%")
-        found = {i.name: (i, c) for c in self.module.computations for i in c.instructions}
-        if wanted not in found:
-            notes = did_you_mean(wanted, found)
+        homes = {i.name: (i, c) for c in self.module.computations for i in c.instructions}
+        if wanted not in homes:
+            notes = did_you_mean(wanted, homes)
             raise HloError("HLO204", f"there is no instruction `{wanted}` now", notes=notes)
-        return found[wanted]
+        return homes[wanted]
 
     def _rules(self, word: str) -> list[Rule]:
         return describe.rules_named(word, [stop.event for stop in self.stops.stops])
@@ -392,9 +392,9 @@ class Stepper:
         return f"<stepper of {self.recording.module.name}, {done}>"
 
 
-def _module(given: Module | str | Path) -> Module:
-    if isinstance(given, Module):
-        return given
-    if isinstance(given, Path) or ("\n" not in given and not given.startswith("HloModule")):
-        return hlo.load(given)
-    return parse_either(given)
+def _module(source: Module | str | Path) -> Module:
+    if isinstance(source, Module):
+        return source
+    if isinstance(source, Path) or ("\n" not in source and not source.startswith("HloModule")):
+        return hlo.load(source)
+    return parse_either(source)

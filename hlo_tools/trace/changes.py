@@ -50,24 +50,24 @@ class Printer:
 
     def text(self, instr: Instruction) -> str:
         """The line of an instruction, without ROOT."""
-        found = self._texts.get(instr)
-        if found is None:
-            found = self._texts[instr] = print_instruction(instr, SHOWN)
-        return found
+        text = self._texts.get(instr)
+        if text is None:
+            text = self._texts[instr] = print_instruction(instr, SHOWN)
+        return text
 
     def rows(self, module: Module) -> list[ModuleLine]:
         """The lines of a module, in the order in which XLA prints them."""
-        made: list[ModuleLine] = []
+        lines: list[ModuleLine] = []
         fused = fused_computations(module)
         for computation in computation_order(module):
             name = computation.name
             entry = "ENTRY " if computation is module.entry else ""
-            made.append(ModuleLine(name, None, f"{entry}%{name} {{"))
+            lines.append(ModuleLine(name, None, f"{entry}%{name} {{"))
             for instr in ordered(module, computation, fused):
                 root = "ROOT " if instr is computation.root else ""
-                made.append(ModuleLine(name, instr, f"  {root}{self.text(instr)}"))
-            made.append(ModuleLine(name, None, "}"))
-        return made
+                lines.append(ModuleLine(name, instr, f"  {root}{self.text(instr)}"))
+            lines.append(ModuleLine(name, None, "}"))
+        return lines
 
 
 def ordered(
@@ -107,9 +107,9 @@ def edits(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Edit]:
         for i, element in enumerate(before[start : len(before) - end], start)
         if element in position
     ]
-    kept = [(start - 1, start - 1), *longest_increasing(common)]
-    kept.append((len(before) - end, len(after) - end))
-    return [(i + 1, k, j + 1, m) for (i, j), (k, m) in pairwise(kept) if (k, m) != (i + 1, j + 1)]
+    same = [(start - 1, start - 1), *longest_increasing(common)]
+    same.append((len(before) - end, len(after) - end))
+    return [(i + 1, k, j + 1, m) for (i, j), (k, m) in pairwise(same) if (k, m) != (i + 1, j + 1)]
 
 
 def longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -122,12 +122,12 @@ def longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]
         previous.append(last[length - 1] if length else -1)
         ends[length : length + 1] = [second]
         last[length : length + 1] = [number]
-    found: list[tuple[int, int]] = []
+    increasing: list[tuple[int, int]] = []
     number = last[-1] if last else -1
     while number >= 0:
-        found.append(pairs[number])
+        increasing.append(pairs[number])
         number = previous[number]
-    return found[::-1]
+    return increasing[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +142,14 @@ def compared(before: Sequence[ModuleLine], after: Sequence[ModuleLine]) -> list[
     """Two modules as one list of rows, removed lines above those that replace them."""
     old = [(row.computation, row.text) for row in before]
     new = [(row.computation, row.text) for row in after]
-    made: list[Marked] = []
+    marked: list[Marked] = []
     copied = 0
     for i, k, j, m in edits(old, new):
-        made += [Marked(" ", row) for row in before[copied:i]]
-        made += [Marked("-", row) for row in before[i:k]]
-        made += [Marked("+", row) for row in after[j:m]]
+        marked += [Marked(" ", row) for row in before[copied:i]]
+        marked += [Marked("-", row) for row in before[i:k]]
+        marked += [Marked("+", row) for row in after[j:m]]
         copied = k
-    return made + [Marked(" ", row) for row in before[copied:]]
+    return marked + [Marked(" ", row) for row in before[copied:]]
 
 
 class Tell(Silent):

@@ -34,7 +34,7 @@ def c_sections(module: Module) -> list[CodeSection]:
     """
     prepared, _, program = c_emission(module)
     known = {instr.name for instr in prepared.instructions()}
-    kernels = {name: each.text for name, each in program.parts.kernels.items()}
+    kernels = {name: kernel.text for name, kernel in program.parts.kernels.items()}
     functions = program.parts.calls.text
     source = program.source
     first = next(iter(kernels.values()), functions)
@@ -87,7 +87,7 @@ def _step_lines(steps: Iterable[Any], known: set[str], depth: int = 0) -> Iterat
             yield CodeLine(f"{margin}{type(step).__name__.lower()}", ())
         for name, value in inner.items():
             yield CodeLine(f"{margin}  {name}:", ())
-            nested = value if is_dataclass(value[0]) else [each for some in value for each in some]
+            nested = value if is_dataclass(value[0]) else [part for some in value for part in some]
             yield from _step_lines(nested, known, depth + 2)
 
 
@@ -181,8 +181,8 @@ def _inherited(
     """Lines of machine code, which are about what the line of source before them is about."""
     names: tuple[str, ...] = ()
     for line in text.rstrip("\n").split("\n"):
-        if found := of_line.match(line):
-            names = names_of(found[1])
+        if match := of_line.match(line):
+            names = names_of(match[1])
         yield CodeLine(line, names)
 
 

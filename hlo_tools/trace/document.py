@@ -118,9 +118,9 @@ class Document:
         }
         if run.changed:
             events = run.rewrites or (None,)
-            found = zip(events, steps(self.stops, number, self.rows), strict=True)
+            pairs = zip(events, steps(self.stops, number, self.rows), strict=True)
             data["exact"] = is_exact(run)
-            data["steps"] = [self._step(run, event, splices) for event, splices in found]
+            data["steps"] = [self._step(run, event, splices) for event, splices in pairs]
         return data
 
     def _step(self, run: PassRun, event: Event | None, splices: Any) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class Document:
             return self.rows.names.number(value.name)
         parts = cast("tuple[Any, ...]", value) if isinstance(value, tuple) else ()
         if parts and isinstance(parts[0], Instruction):
-            return [self.rows.names.number(each.name) for each in parts]
+            return [self.rows.names.number(part.name) for part in parts]
         return str(cast("object", value))
 
     # ------------------------------------------------------------------------------------ values
@@ -164,15 +164,15 @@ class Document:
             return []
         changed = [run.after for run in self.recording.passes if run.changed]
         last: dict[int, int] = {}
-        found: list[list[int]] = []
+        columns: list[list[int]] = []
         try:
-            found += [
+            columns += [
                 self._values_in(module, self.values, last)
                 for module in (self.recording.module, *changed)
             ]
         except (HloError, MemoryError) as error:
             self.notes.append(f"no values: {error}")
-        return found
+        return columns
 
     def _values_in(self, module: Module, values: Values, last: dict[int, int]) -> list[int]:
         computed = values.of(module)
@@ -205,14 +205,14 @@ class Document:
         data: dict[str, Any] = {"kernels": [], "code": [], "memory": None, "timeline": []}
         if self.recording.fault is not None:
             return data
-        made: dict[str, Callable[[Module], Any]] = {
+        makers: dict[str, Callable[[Module], Any]] = {
             "memory": memory,
             "code": self._code,
             "kernels": self._kernels,
         }
         if self.target == "gpu":
-            made["timeline"] = self._timeline
-        for key, make in made.items():
+            makers["timeline"] = self._timeline
+        for key, make in makers.items():
             try:
                 data[key] = make(self.recording.last)
             except HloError as error:
@@ -230,20 +230,20 @@ class Document:
 
     def _kernels(self, module: Module) -> list[dict[str, Any]]:
         """Each kernel's loops as they are written, and after each pass that changes them."""
-        found: dict[str, list[dict[str, Any]]] = {}
+        states_by_kernel: dict[str, list[dict[str, Any]]] = {}
         for state in kernel_states(module, self.target):
             data = {"pass": state.pass_, "why": state.why, **self._linked(state.code)}
             if state.steps:
                 data["steps"] = [self._applied(step) for step in state.steps]
-            found.setdefault(state.kernel, []).append(data)
-        return [{"name": name, "states": states} for name, states in found.items()]
+            states_by_kernel.setdefault(state.kernel, []).append(data)
+        return [{"name": name, "states": states} for name, states in states_by_kernel.items()]
 
     def _applied(self, step: AppliedPrimitive) -> dict[str, Any]:
         """A step of a schedule: the loop before and after it."""
         sides = {"before": (step.before,), "after": step.after}
         lines = {
-            side: [self.texts.number(line) for line in printed(made).splitlines()]
-            for side, made in sides.items()
+            side: [self.texts.number(line) for line in printed(text_of).splitlines()]
+            for side, text_of in sides.items()
         }
         return {"primitive": step.primitive, "reason": step.reason, **lines}
 
@@ -257,21 +257,21 @@ class Document:
 
     def _code(self, module: Module) -> list[dict[str, Any]]:
         """The files that are emitted, by language."""
-        made: list[dict[str, Any]] = []
+        texts: list[dict[str, Any]] = []
         writers = dict(LANGUAGES[self.target])
         if self.assembly:
             writers |= MACHINE_CODE[self.target]
         for language, sections_of in writers.items():
             try:
-                found = sections_of(module)
+                parts = sections_of(module)
             except HloError as error:
                 if language in LANGUAGES[self.target]:
                     raise
                 self.notes.append(f"no {language}: {error.message}")
                 continue
-            sections = [{"title": each.title, **self._linked(each.lines)} for each in found]
-            made.append({"language": language, "sections": sections})
-        return made
+            sections = [{"title": part.title, **self._linked(part.lines)} for part in parts]
+            texts.append({"language": language, "sections": sections})
+        return texts
 
 
 def shortened(text: str) -> str:

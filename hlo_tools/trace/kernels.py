@@ -84,15 +84,17 @@ def kernel_stops(module: Module, target: str = "cpu") -> list[KernelStop]:
     HloError
         HLO181 if the module can't be emitted.
     """
-    found: list[KernelStop] = []
+    stops: list[KernelStop] = []
     last: dict[str, tuple[str, ...]] = {}
-    for each in kernel_states(module, target):
-        if each.location is not None:
-            before = last.get(each.kernel, ())
-            stop = KernelStop(each.kernel, each.pass_, each.why, each.location, before, each.lines)
-            found.append(stop)
-        last[each.kernel] = each.lines
-    return found
+    for state in kernel_states(module, target):
+        if state.location is not None:
+            before = last.get(state.kernel, ())
+            stop = KernelStop(
+                state.kernel, state.pass_, state.why, state.location, before, state.lines
+            )
+            stops.append(stop)
+        last[state.kernel] = state.lines
+    return stops
 
 
 def kernel_states(
@@ -159,7 +161,7 @@ def pass_names(target: str) -> list[str]:
         return list(WHY)
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
 
-    return [each.name for each in PASSES]
+    return [kernel_pass.name for kernel_pass in PASSES]
 
 
 def _written_in_c(
@@ -172,36 +174,39 @@ def _written_in_c(
     from codegen.schedule.trace import listening  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
 
-    passes = {each.name: each for each in (*PASSES, *((schedule,) if schedule else ()))}
+    passes = {
+        kernel_pass.name: kernel_pass
+        for kernel_pass in (*PASSES, *((schedule,) if schedule else ()))
+    }
     known = {instr.name: instr for instr in module.instructions()}
     names = set(known)
-    found: list[KernelState] = []
+    states: list[KernelState] = []
     last: dict[str, tuple[Sequence[Statement], str]] = {}
 
     def watch(name: str, pass_: str, statements: Sequence[Statement], kernel: CKernel) -> None:
         # Most passes change nothing: to compare takes less time than to print.
         before, printed = last[name] if pass_ else ((), "")
-        made = printed if pass_ and statements == before else text(statements)
-        if not pass_ or made != printed:
+        now = printed if pass_ and statements == before else text(statements)
+        if not pass_ or now != printed:
             why, location = "", None
             if pass_:
                 why, location = passes[pass_].why, location_of(passes[pass_].run)
             # A pass may move a part of the loops into a function, which is shown above them.
             own = {**kernel.writer.functions}
-            whole = "".join(f"{definition(each)}\n" for each in own.values()) + made
+            whole = "".join(f"{definition(function)}\n" for function in own.values()) + now
             code = tuple(linked(whole, kernel.names.hlo_names, names)) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
-            found.append(
+            states.append(
                 KernelState(
                     name, pass_, why, location, code, computes, tuple(heard), tuple(statements), own
                 )
             )
         heard.clear()
-        last[name] = statements, made
+        last[name] = statements, now
 
     with listening() as heard:
         program = emit_c.emit(module, watch=watch, plain=plain, schedule=schedule)
-    return found, program
+    return states, program
 
 
 def _states_in_cuda(module: Module) -> list[KernelState]:
@@ -234,32 +239,34 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
         plain, _ = _written_in_c(module, plain=True)
     except HloError:  # C refuses some that CUDA does not
         plain = []
-    code = {each.kernel: each.code for each in plain}
-    computes = {each.kernel: each.computes for each in plain if not each.pass_}
+    code = {state.kernel: state.code for state in plain}
+    computes = {state.kernel: state.computes for state in plain if not state.pass_}
     known = {instr.name for instr in module.instructions()}
-    found: list[KernelState] = []
+    states: list[KernelState] = []
     for about, watched in launches.items():
         # A kernel that does a whole loop takes the place of the loop's own.
-        made = [(stage, name) for stage, name in watched if name in kernels.texts]
-        if not made:
+        stages = [(stage, name) for stage, name in watched if name in kernels.texts]
+        if not stages:
             continue
         mapped = [
             line
-            for stage, name in made
+            for stage, name in stages
             for line in linked(writers.launch_text(stage), kernels.hlo_names[name], known)
         ]
         spelled = [
             line
-            for name in dict.fromkeys(name for _, name in made)
+            for name in dict.fromkeys(name for _, name in stages)
             for line in linked(kernels.texts[name], kernels.hlo_names[name], known)
             if not line.text.startswith("//")
         ]
-        locations = location_of(writers.writer_of(made[0][0])), location_of(writers.all_in_cuda)
-        found.append(KernelState(about, "", "", None, code.get(about, ()), computes.get(about, ())))
-        found += [
+        locations = location_of(writers.writer_of(stages[0][0])), location_of(writers.all_in_cuda)
+        states.append(
+            KernelState(about, "", "", None, code.get(about, ()), computes.get(about, ()))
+        )
+        states += [
             KernelState(about, name, why, location, tuple(code), (), tuple(steps))
             for (name, why), location, code, steps in zip(
                 writers.WHY.items(), locations, (mapped, spelled), (applied[about], ()), strict=True
             )
         ]
-    return found
+    return states

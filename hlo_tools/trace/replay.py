@@ -45,8 +45,8 @@ def splices(before: Sequence[int], after: Sequence[int], start: int = 0) -> list
     ----------
     start : the index of their first rows in longer lists.
     """
-    found = reversed(edits(before, after))
-    return [(start + i, k - i, list(after[j:m])) for i, k, j, m in found]
+    edits_back = reversed(edits(before, after))
+    return [(start + i, k - i, list(after[j:m])) for i, k, j, m in edits_back]
 
 
 def is_exact(run: PassRun) -> bool:
@@ -64,21 +64,21 @@ def steps(stops: Stops, number: int, rows: RowTable) -> Iterator[list[Splice]]:
     run, own = stops.recording.passes[number], stops.of_runs[number]
     before = rows.of(run.before)
     if is_exact(run):
-        for each in own:
-            after = rows.of(stops.module(each))
+        for stop in own:
+            after = rows.of(stops.module(stop))
             yield splices(before, after)
             before = after
         return
     replay, left = Replay(run.before, before, rows), MOST_AGAIN
-    for each, event in zip(own, run.rewrites[:-1], strict=False):
-        found = replay.rewrite(event)
-        if not found and left > 0:
+    for stop, event in zip(own, run.rewrites[:-1], strict=False):
+        splices_now = replay.rewrite(event)
+        if not splices_now and left > 0:
             left -= len(before)
-            module = stops.module(each)
+            module = stops.module(stop)
             after = rows.of(module)
-            found = splices(replay.rows, after)
+            splices_now = splices(replay.rows, after)
             replay = Replay(module, after, rows)
-        yield found
+        yield splices_now
     yield splices(replay.rows, rows.of(run.after))
 
 
@@ -137,9 +137,9 @@ class Replay:
         high = max(end, met[-1].end) if met else end
         old: list[int] = []
         copied = low
-        for each in met:
-            old += self.rows[copied : each.start] + each.old
-            copied = each.end
+        for touch in met:
+            old += self.rows[copied : touch.start] + touch.old
+            copied = touch.end
         old += self.rows[copied:high]
         block = self.block[self.rows[at]]
         for row in self.rows[at:end]:
@@ -147,9 +147,9 @@ class Replay:
         self.rows[at:end] = rows
         self.lengths[block] += len(rows)
         self.block.update(dict.fromkeys(rows, block))
-        for each in touched[last:]:
-            each.start += grown
-            each.end += grown
+        for touch in touched[last:]:
+            touch.start += grown
+            touch.end += grown
         touched[first:last] = [TouchedRows(low, high + grown, old)]
 
     def rewrite(self, event: Event) -> list[Splice]:
@@ -158,13 +158,13 @@ class Replay:
         old = event.old.name
         if old in self.instrs:
             self._do(event)
-        found: list[Splice] = []
+        splices_now: list[Splice] = []
         grown = 0
-        for each in self.touched:
-            now = self.rows[each.start : each.end]
-            found[:0] = splices(each.old, now, each.start - grown)
-            grown += len(now) - len(each.old)
-        return found
+        for touch in self.touched:
+            now = self.rows[touch.start : touch.end]
+            splices_now[:0] = splices(touch.old, now, touch.start - grown)
+            grown += len(now) - len(touch.old)
+        return splices_now
 
     def _do(self, event: Event) -> None:
         old = event.old.name

@@ -113,7 +113,7 @@ class RowTable:
 
     def of(self, module: Module) -> list[int]:
         """The rows of a module, in the order in which it is printed."""
-        made: list[int] = []
+        numbers: list[int] = []
         fused = fused_computations(module)
         scheduled = module.header.is_scheduled
         for computation in computation_order(module):
@@ -129,8 +129,8 @@ class RowTable:
                     ],
                     self._number((END, name)),
                 ]
-            made += self._computations[key]
-        return made
+            numbers += self._computations[key]
+        return numbers
 
     def as_data(self) -> dict[str, Any]:
         """The table, a list a column; rows that are no instructions have nothing in the others."""
@@ -174,9 +174,9 @@ def changes_of_wide(names: Sequence[int], operands: Sequence[Sequence[int]]) -> 
     A root tuple with the results of a large module is written anew at each rewrite of a result.
     """
     last: dict[int, int] = {}
-    found: list[Any] = []
+    changes: list[Any] = []
     for row, (name, own) in enumerate(zip(names, operands, strict=True)):
-        made: Any = own
+        change: Any = own
         if len(own) >= WIDE:
             other = last.get(name)
             last[name] = row
@@ -184,6 +184,6 @@ def changes_of_wide(names: Sequence[int], operands: Sequence[Sequence[int]]) -> 
                 pairs = enumerate(zip(own, operands[other], strict=True))
                 changed = [part for i, (new, old) in pairs if new != old for part in (i, new)]
                 if len(changed) < len(own):
-                    made = {"as": other, "but": changed}
-        found.append(made)
-    return found
+                    change = {"as": other, "but": changed}
+        changes.append(change)
+    return changes

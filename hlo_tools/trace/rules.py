@@ -37,8 +37,8 @@ def test_status(event: Event) -> str:
     """Whether the rule of a rewrite is proved; "" if it is no rule of the optimizer's."""
     if not isinstance(event.by, Rule) or event.by not in known_rules():
         return ""
-    found = evidence(event.by)
-    return f"{found.word}, tried {found.tried} times" if found else "not run yet"
+    shown = evidence(event.by)
+    return f"{shown.word}, tried {shown.tried} times" if shown else "not run yet"
 
 
 def source(event: Event) -> SourceText | None:
@@ -59,12 +59,12 @@ def described(event: Event) -> dict[str, Any]:
         "source": list(lines.lines) if lines else [],
     }
     if rule is not None:
-        found = evidence(rule)
+        evidence_of_rule = evidence(rule)
         data |= {
             "text": str(rule),
             "xla": rule.xla,
             "doc": rule.doc.strip(),
             "status": test_status(event),
-            "findings": str(found).splitlines() if found else [],
+            "findings": str(evidence_of_rule).splitlines() if evidence_of_rule else [],
         }
     return data

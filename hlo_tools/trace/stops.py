@@ -51,21 +51,21 @@ class Stops:
     @cached_property
     def stops(self) -> tuple[Stop, ...]:
         """All changes, in order."""
-        found: list[Stop] = []
+        stops: list[Stop] = []
         for number, run in enumerate(self.recording.passes):
             if not run.changed:
                 continue
             for step, event in enumerate(run.rewrites or [None], 1):
-                found.append(Stop(len(found) + 1, number, step, event))
-        return tuple(found)
+                stops.append(Stop(len(stops) + 1, number, step, event))
+        return tuple(stops)
 
     @cached_property
     def of_runs(self) -> dict[int, list[int]]:
         """The numbers of the changes that each pass does, by the pass's number."""
-        found: dict[int, list[int]] = {}
+        stops_by_run: dict[int, list[int]] = {}
         for stop in self.stops:
-            found.setdefault(stop.run, []).append(stop.number)
-        return found
+            stops_by_run.setdefault(stop.run, []).append(stop.number)
+        return stops_by_run
 
     def __len__(self) -> int:
         """The number of changes."""

@@ -66,7 +66,7 @@ class Values:
             HLO124 if a run goes on for too long.
         """
         if module not in self._kept:
-            found: dict[str, Value] = {}
+            values: dict[str, Value] = {}
             count = 0
 
             def observe(event: Evaluation) -> None:
@@ -76,10 +76,10 @@ class Values:
                     message = f"a run evaluates more than {counted(count, 'instruction')}"
                     raise HloError("HLO124", message, event.instr.span)
                 if event.device.number == 0:
-                    found[event.instr.name] = event.value
+                    values[event.instr.name] = event.value
 
             evaluate(module, per_device=self.inputs, observe=observe)
-            self._kept[module] = found
+            self._kept[module] = values
             if len(self._kept) > MOST_MODULES:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(module)
@@ -97,5 +97,5 @@ def has_nan(value: Value) -> bool:
 
 def numbers(array: Any) -> Any:
     """An array as one of a type of which NumPy knows whether it is NaN."""
-    found = printable(array)
-    return found if found.dtype.kind in "fc" else np.zeros(())
+    array_shown = printable(array)
+    return array_shown if array_shown.dtype.kind in "fc" else np.zeros(())

@@ -99,8 +99,8 @@ def _loaded(file: BinaryIO, prefix: str, *, any_name: bool) -> list[Array]:
 
 def _of_prefix(names: Sequence[str], prefix: str) -> list[str]:
     """The names that are the prefix and a number, a device's after another's, by number."""
-    found = [(re.fullmatch(rf"{prefix}(\d+)(?:_d(\d+))?", name), name) for name in names]
-    keyed = [(int(match[2] or 0), int(match[1]), name) for match, name in found if match]
+    matches = [(re.fullmatch(rf"{prefix}(\d+)(?:_d(\d+))?", name), name) for name in names]
+    keyed = [(int(match[2] or 0), int(match[1]), name) for match, name in matches if match]
     return [name for _, _, name in sorted(keyed)]
 
 

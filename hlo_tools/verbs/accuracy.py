@@ -76,15 +76,15 @@ def run(arguments: Namespace) -> int:
 
 def instruction_table(rows: Sequence[InstructionError], most: int) -> Table:
     """The instructions that are furthest from f64, those that add most themselves first."""
-    made = table_of(("instruction", ""), ("own ulps", "whole ulps", "relative", "by element"))
+    rows_table = table_of(("instruction", ""), ("own ulps", "whole ulps", "relative", "by element"))
     worst = sorted(rows, key=lambda r: (-(r.own.ulps if r.own else 0), -r.whole.ulps))
     for row in worst[:most]:
         own = "-" if row.own is None else spell_ulps(row.own.ulps)
         names = f"{row.instr.opcode} {row.instr.shape.text_without_layout}"
         whole, relative = spell_ulps(row.whole.ulps), f"{row.whole.relative:.2g}"
         by_element = f"{row.whole.by_element:,}"
-        made.add_row(f"%{row.instr.name}", names, own, whole, relative, by_element)
-    return made
+        rows_table.add_row(f"%{row.instr.name}", names, own, whole, relative, by_element)
+    return rows_table
 
 
 def spell_ulps(ulps: float) -> str:
@@ -94,10 +94,10 @@ def spell_ulps(ulps: float) -> str:
 
 def pass_table(stops: Sequence[PassError]) -> Table:
     """The result after each pass that changed something."""
-    made = table_of(("result after",), ("ulps", "relative", "by element"))
+    rows_table = table_of(("result after",), ("ulps", "relative", "by element"))
     for stop in stops:
         name = stop.name or "no pass"
         error = stop.error
         numbers = f"{error.relative:.2g}", f"{error.by_element:,}"
-        made.add_row(name, spell_ulps(error.ulps), *numbers)
-    return made
+        rows_table.add_row(name, spell_ulps(error.ulps), *numbers)
+    return rows_table

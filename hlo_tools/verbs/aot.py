@@ -41,13 +41,13 @@ def run(arguments: Namespace) -> int:
     if not arguments.no_optimize:
         module = optimizer.optimize(module, target="cpu")
     conditions = conditions_for(arguments.subnormals, arguments.threads)
-    made = files(module, arguments.name or module.name, conditions)
+    texts = files(module, arguments.name or module.name, conditions)
     folder = Path(arguments.output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HloError("HLO200", f"cannot make the folder {folder}: {error.strerror}") from error
-    for name, text in made.items():
+    for name, text in texts.items():
         write_text(str(folder / name), text)
         print(folder / name)
     where = shlex.quote(str(folder))

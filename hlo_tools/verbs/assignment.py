@@ -94,10 +94,10 @@ def make(arguments: Namespace) -> int:
     if arguments.seed is None:
         raise HloError("HLO200", "no seed is given: hlo assignment make --seed N")
     folder = Path(arguments.output or f"student-{arguments.seed}")
-    made = make_folder(folder, arguments.seed, arguments.bugs, arguments.exercises)
-    kinds = ", ".join(bug.kind for bug in made.bugs)
-    suspects = counted(len(made.bugs), "suspect")
-    print(f"{folder}: {suspects} ({kinds}), {counted(len(made.exercises), 'exercise')}")
+    assignment = make_folder(folder, arguments.seed, arguments.bugs, arguments.exercises)
+    kinds = ", ".join(bug.kind for bug in assignment.bugs)
+    suspects = counted(len(assignment.bugs), "suspect")
+    print(f"{folder}: {suspects} ({kinds}), {counted(len(assignment.exercises), 'exercise')}")
     return RIGHT
 
 
@@ -105,17 +105,17 @@ def try_suspect(words: list[str], *, log: bool = False) -> int:
     """Show the module that a suspect makes; on request, how: each rewrite, or the kernel's C."""
     if len(words) != 3 or not words[1].isdigit():
         raise HloError("HLO200", "say which: hlo assignment try FOLDER NUMBER FILE.hlo")
-    given, number = read_folder(Path(words[0])), int(words[1])
-    if not 1 <= number <= len(given.bugs):
-        raise HloError("HLO204", f"there is no suspect {number}: there are {len(given.bugs)}")
-    bug, module = given.bugs[number - 1], read_sound_module(words[2])
+    assignment, number = read_folder(Path(words[0])), int(words[1])
+    if not 1 <= number <= len(assignment.bugs):
+        raise HloError("HLO204", f"there is no suspect {number}: there are {len(assignment.bugs)}")
+    bug, module = assignment.bugs[number - 1], read_sound_module(words[2])
     if bug.kind in ("rule", "pass"):
         after = bug.made.run(module, Log([Tell(whole=True)] if log else []))
         print("it changes nothing" if after is module else str(after).rstrip())
     if log and bug.kind == "kernel":
         with emits_c.replaced(bug.opcodes[0], bug.made):
             print(emit_c.compile(module, optimize=False, remember=False).source)
-    told = bug.wrong_on(module)
-    outcome = f"wrong: {told}" if told else "right on this module"
+    mistake = bug.wrong_on(module)
+    outcome = f"wrong: {mistake}" if mistake else "right on this module"
     print(f"suspect {number} ({WORDS[bug.kind]}) is {outcome}")
-    return WRONG if told is None else RIGHT
+    return WRONG if mistake is None else RIGHT

@@ -51,8 +51,8 @@ def run(arguments: Namespace) -> int:
         print(f"{rewrite.title}: it keeps its promise, {rewrite.promise}")
     count = len(search.events)
     if blamed is None:
-        told = "no rewrite breaks its promise" if search.kept else "equal"
-        print(f"{told} after {counted(count, 'rewrite')}, {spell_tolerance(tolerance)}")
+        verdict = "no rewrite breaks its promise" if search.kept else "equal"
+        print(f"{verdict} after {counted(count, 'rewrite')}, {spell_tolerance(tolerance)}")
         return RIGHT
     event = blamed.event
     print(f"rewrite {event.number} of {count} makes it wrong: {blamed.difference}")

@@ -119,16 +119,16 @@ def run(arguments: Namespace) -> int:
         checked = Promising(checked, chosen_tolerance(arguments))
     with console(stderr=True).status(f"checking {checked.name}") as status:
         show = progress(checked, arguments.examples + len(arguments.files), status)
-        found, tally = search(
+        failure, tally = search(
             checked, arguments.examples, arguments.seed, given_modules(arguments.files), show
         )
-        if found is not None and path is not None and isinstance(found.raised, UNFINISHED):
-            raise blamed(path, found.raised)
-        if found is not None:
+        if failure is not None and path is not None and isinstance(failure.raised, UNFINISHED):
+            raise blamed(path, failure.raised)
+        if failure is not None:
             status.update("looking for a smaller module")
-            found = smallest(checked, found)
-    if found is not None:
-        print(wrong(checked, found, tally))
+            failure = smallest(checked, failure)
+    if failure is not None:
+        print(wrong(checked, failure, tally))
         return WRONG
     if not tally.changed:
         print(f"{checked.name} changed none of {counted(tally.modules, 'module')}, {WAYS_OUT}")
@@ -165,11 +165,11 @@ def check_backend(arguments: Namespace) -> int:
             status.update(f"checking {name}: {about}")
 
         suite = Suite(name, reference, arguments.examples, arguments.seed, opcodes, show=show)
-        found = suite.run()
+        findings = suite.run()
         status.update("looking for a smaller module")
-        shown = [smallest(name, reference, each) for each in report.chosen(found)]
-    report.write(found, shown, name, reference)
-    return WRONG if found.failed else RIGHT
+        shown = [smallest(name, reference, finding) for finding in report.chosen(findings)]
+    report.write(findings, shown, name, reference)
+    return WRONG if findings.failed else RIGHT
 
 
 def given_modules(files: list[str]) -> Iterator[Module]:
@@ -185,8 +185,8 @@ def progress(checked: Pass, count: int, status: Status) -> Callable[[Tally], Non
         nonlocal shown
         if time.monotonic() - shown > BETWEEN:
             shown = time.monotonic()
-            told = f"{tally.modules} of {counted(count, 'module')}, {tally.changed} changed"
-            status.update(f"checking {checked.name}: {told}")
+            text = f"{tally.modules} of {counted(count, 'module')}, {tally.changed} changed"
+            status.update(f"checking {checked.name}: {text}")
 
     return show
 
@@ -209,10 +209,10 @@ def stopped(tally: Tally) -> Iterator[str]:
         yield f"only its first rewrites of {count} were tested, such as: {min(tally.stopped)}"
 
 
-def wrong(checked: Pass, found: Failure, tally: Tally) -> str:
+def wrong(checked: Pass, failure: Failure, tally: Tally) -> str:
     """The report of a failure, on the smallest module."""
-    told = f"after {counted(tally.right, 'module')} on which it is right"
-    return f"{checked.name} is wrong, {told}\n\n{found}"
+    after = f"after {counted(tally.right, 'module')} on which it is right"
+    return f"{checked.name} is wrong, {after}\n\n{failure}"
 
 
 def applied(tally: Tally, every: bool) -> Iterator[str]:

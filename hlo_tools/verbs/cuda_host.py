@@ -110,7 +110,7 @@ def run(arguments: Namespace) -> int:
     parameters = library.kernels.get(kernel, ())
     arrays: dict[int, NDArray[Any]] = {}
     outputs: list[int] = []
-    given: list[int | np.generic] = []
+    passed: list[int | np.generic] = []
     for k, word in enumerate(arguments.arg):
         kind = parameters[k].kind if k < len(parameters) else "integer"
         size = parameters[k].bytes if k < len(parameters) else 4
@@ -118,20 +118,20 @@ def run(arguments: Namespace) -> int:
         if isinstance(value, np.ndarray):
             arrays[k] = value
             outputs += [k] if _is_output(word) else []
-            given.append(value.ctypes.data)
+            passed.append(value.ctypes.data)
         else:
-            given.append(value)
+            passed.append(value)
     memory = [
         host.NamedMemory(array.ctypes.data, array.nbytes, f"argument {k + 1}, {arguments.arg[k]}")
         for k, array in arrays.items()
     ]
-    found = apart(
+    wrong = apart(
         lambda: library.launch(
             kernel,
             arguments.grid,
             arguments.block,
             arguments.shared,
-            given,
+            passed,
             memory=memory,
             seed=arguments.seed,
             cooperative=arguments.cooperative,
@@ -141,11 +141,11 @@ def run(arguments: Namespace) -> int:
     if arguments.out:
         values = tuple(arrays[k] for k in outputs)
         save(arguments.out, [values[0] if len(values) == 1 else values])
-    for finding in found:
+    for finding in wrong:
         print(f"\n{finding}")
     if arguments.checked:
-        print(f"\n{counted(len(found), 'mistake')} found" if found else "checked: no mistake found")
-    return FOUND if found else FINE
+        print(f"\n{counted(len(wrong), 'mistake')} found" if wrong else "checked: no mistake found")
+    return FOUND if wrong else FINE
 
 
 def explained(text: str, name: str, kernel: str, arguments: Namespace) -> str:
@@ -157,11 +157,11 @@ def explained(text: str, name: str, kernel: str, arguments: Namespace) -> str:
         HLO190 if NVRTC refuses the file, HLO191 if no block fits, HLO195 if there is no NVRTC.
     """
     architecture: str = arguments.explain_launch
-    made = nvrtc.compile(text, architecture, name=name)
-    if kernel not in made.usage:
+    compiled = nvrtc.compile(text, architecture, name=name)
+    if kernel not in compiled.usage:
         message = f"NVRTC tells nothing of {kernel}: of templates it knows no instances"
         raise HloError("HLO191", message)
-    usage, threads = made.usage[kernel], math.prod(arguments.block)
+    usage, threads = compiled.usage[kernel], math.prod(arguments.block)
     full = nvrtc.occupancy(usage, threads, arguments.shared, architecture)
     spills = f", {usage.spilled_bytes} bytes spilled" if usage.spilled_bytes else ""
     return (
@@ -182,8 +182,8 @@ def _instances(kernel: str | None) -> Sequence[str]:
 def _only(library: host.HostLibrary, name: str) -> str:
     kernels = list(library.kernels)
     if len(kernels) != 1:
-        told = f"the kernels {', '.join(kernels)}" if kernels else "no kernel"
-        raise HloError("HLO191", f"{name} has {told}", notes=["--kernel says which to run"])
+        listed = f"the kernels {', '.join(kernels)}" if kernels else "no kernel"
+        raise HloError("HLO191", f"{name} has {listed}", notes=["--kernel says which to run"])
     return kernels[0]
 
 
@@ -200,9 +200,9 @@ def _value(word: str, kind: str, size: int) -> NDArray[Any] | np.generic:
         if len(arrays) != 1:
             message = f"{word} has {counted(len(arrays), 'array')}, and an argument is one"
             raise HloError("HLO202", message)
-        made = shared_array(arrays[0].shape, arrays[0].dtype)
-        made[...] = arrays[0]
-        return made
+        array = shared_array(arrays[0].shape, arrays[0].dtype)
+        array[...] = arrays[0]
+        return array
     dtype = _NUMBERS.get((kind, size))
     try:
         if kind == "floating" and dtype:
@@ -234,18 +234,18 @@ def _array(word: str, match: re.Match[str]) -> NDArray[Any]:
         raise HloError("HLO202", message)
     element = ELEMENT_TYPES[kind]
     sizes = tuple(int(size) for size in match["dims"].split(",") if size.strip())
-    made = shared_array(sizes, element.dtype)
+    array = shared_array(sizes, element.dtype)
     if filled == "random":
-        made[...] = random_array(Shape(element, sizes), np.random.default_rng(0))
+        array[...] = random_array(Shape(element, sizes), np.random.default_rng(0))
     elif filled == "iota":
-        made.reshape(-1)[...] = np.arange(made.size).astype(element.dtype)
+        array.reshape(-1)[...] = np.arange(array.size).astype(element.dtype)
     elif filled:
         try:
-            made[...] = np.asarray(float(filled)).astype(element.dtype)
+            array[...] = np.asarray(float(filled)).astype(element.dtype)
         except ValueError as error:
             message = f"the argument {word!r}: {filled!r} is neither random, iota nor a number"
             raise HloError("HLO202", message) from error
-    return made
+    return array
 
 
 def _show(outputs: Sequence[tuple[str, NDArray[Any]]]) -> None:

@@ -94,8 +94,8 @@ def run(arguments: Namespace) -> int:
     for line in report(sections)[-1:] if arguments.html else report(sections):
         terminal.print(line)
     if other_names:
-        told = "" if sections else "the same, but "
-        terminal.print(Text(f"{told}{counted(other_names, 'instruction')} under another name"))
+        beginning = "" if sections else "the same, but "
+        terminal.print(Text(f"{beginning}{counted(other_names, 'instruction')} under another name"))
     return DIFFERENT if sections else SAME
 
 
@@ -107,12 +107,12 @@ def prove(before: Module, after: Module, arguments: Namespace) -> int:
     HloError
         HLO204 if the modules take other arguments, or give results of another shape.
     """
-    for what, old, new in zip(
+    for part_name, old, new in zip(
         ("arguments", "results"), interface(before), interface(after), strict=True
     ):
         if old != new:
-            notes = [f"A has {what} {' '.join(old)}", f"B has {what} {' '.join(new)}"]
-            raise HloError("HLO204", f"the modules have other {what}", notes=notes)
+            notes = [f"A has {part_name} {' '.join(old)}", f"B has {part_name} {' '.join(new)}"]
+            raise HloError("HLO204", f"the modules have other {part_name}", notes=notes)
     same_names, promise = renamed(after, match(before, after)), chosen_tolerance(arguments)
     proof = prove_modules(before, same_names, (), promise, chosen_limits(arguments))
     for line in told(f"{name_of(arguments.before)} and {name_of(arguments.after)}", proof):

@@ -80,8 +80,8 @@ def run(arguments: Namespace) -> int:
     findings = list(examine())
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
-        told = finding.found or finding.advice
-        print(f"{finding.mark:7}  {finding.name:{width}}  {told}")
+        detail = finding.found or finding.advice
+        print(f"{finding.mark:7}  {finding.name:{width}}  {detail}")
     return 2 if any(f.needed and not f.found for f in findings) else 0
 
 
@@ -111,9 +111,9 @@ def examine() -> Iterator[InstalledPart]:
     )
     for name, (purpose, extra) in OPTIONAL.items():
         yield package(name, f"{purpose}: pip install 'pyhlo[{extra}]'")
-    kept = cache()
-    why = f"{kept.root or 'the cache'} is not used: {kept.refused}; or set XDG_CACHE_HOME"
-    yield InstalledPart("cache", "" if kept.refused else str(kept.root), why)
+    own_cache = cache()
+    why = f"{own_cache.root or 'the cache'} is not used: {own_cache.refused}; or set XDG_CACHE_HOME"
+    yield InstalledPart("cache", "" if own_cache.refused else str(own_cache.root), why)
 
 
 def required_packages() -> list[str]:
@@ -129,12 +129,12 @@ def required_packages() -> list[str]:
 def package(name: str, advice: str, *, needed: bool = False) -> InstalledPart:
     """Whether a distribution is installed and its files can be found."""
     try:
-        found = version(name)
+        installed = version(name)
     except PackageNotFoundError:
         return InstalledPart(name, "", advice, needed)
     module = find_spec(name.replace("-", "_"))
     where = Path(module.origin).parent if module and module.origin else ""
-    return InstalledPart(name, f"{found} {where}".strip(), advice, needed)
+    return InstalledPart(name, f"{installed} {where}".strip(), advice, needed)
 
 
 def c_compiler() -> str:

@@ -184,15 +184,15 @@ def own_text(exercise: Exercise) -> str:
 
 def debug(exercise: Exercise, path: Path, examples: int) -> int:
     """Stop a debugger in a student's function, on the smallest case on which it is wrong."""
-    found = exercise.find(exercise.read(path), SearchEffort(examples))
-    if found is None:
+    mistake = exercise.find(exercise.read(path), SearchEffort(examples))
+    if mistake is None:
         print(f"exercise {exercise.number} is right: {exercise.title}")
         return RIGHT
-    print(f"exercise {exercise.number}: {found}\n")
-    if found.again is None or found.location is None:
+    print(f"exercise {exercise.number}: {mistake}\n")
+    if mistake.again is None or mistake.location is None:
         return WRONG
     debugger = pdb.Pdb()
-    debugger.set_break(str(path.resolve()), found.location.line)
+    debugger.set_break(str(path.resolve()), mistake.location.line)
     debugger.rcLines.append("continue")
-    debugger.runcall(found.again)
+    debugger.runcall(mistake.again)
     return WRONG

@@ -112,8 +112,8 @@ def _run_watched(arguments: argparse.Namespace) -> int:
     if status != FINE:
         return DIFFERENT
     if arguments.compare:
-        found = f"{watch.differences} of {watch.count} modules differ"
-        print(f"compared with the interpreter: {found}", file=sys.stderr)
+        outcome = f"{watch.differences} of {watch.count} modules differ"
+        print(f"compared with the interpreter: {outcome}", file=sys.stderr)
     if arguments.explain:
         print(explain(), file=sys.stderr)
     if watch.step_into:

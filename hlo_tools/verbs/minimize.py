@@ -132,13 +132,13 @@ def run(arguments: Namespace) -> int:
         case = Case(module, arguments_of(inputs))
         first = failing.failure(case)
         if first is None:
-            told = failing.reason if isinstance(failing, Command) else ""
-            print(told or "the module does not fail", file=sys.stderr)
+            reason = failing.reason if isinstance(failing, Command) else ""
+            print(reason or "the module does not fail", file=sys.stderr)
             return RIGHT
         with console(stderr=True).status("looking for a smaller module") as status:
 
-            def show(tried: Case, found: bool | None) -> None:
-                if found:
+            def show(tried: Case, fails: bool | None) -> None:
+                if fails:
                     status.update(f"looking for a smaller module than {count(tried)}")
 
             small = shrink(
@@ -148,7 +148,7 @@ def run(arguments: Namespace) -> int:
                 seconds=arguments.seconds,
                 watch=show,
             )
-        told = failing.failure(small) or first
+        reason = failing.failure(small) or first
     lines = [f"// %{p.name} = {spell_in_a_line(v)}" for p, v in pairs(small)]
     about = "".join(f"{line}\n" for line in lines)
     text = str(small.module).rstrip("\n")
@@ -156,7 +156,7 @@ def run(arguments: Namespace) -> int:
     if arguments.save_inputs:
         save(arguments.save_inputs, [tuple(small.arguments or ())])
     report = sys.stderr if arguments.output == STANDARD else sys.stdout
-    print(f"{count(case)} became {count(small)}: {without_kind(told)}", file=report)
+    print(f"{count(case)} became {count(small)}: {without_kind(reason)}", file=report)
     return DONE
 
 

@@ -107,11 +107,11 @@ def description(row: Opcode, tables: Tables, *, locations: bool = True) -> list[
     lines.append("")
     for name, table in tables.items():
         reason = table.not_supported.get(row.name, "")
-        told = [
+        facts = [
             reason or (defined(table.get(row.name)) if locations and row.name in table else ""),
             f"as {reference}" if (reference := table.references.get(row.name)) else "",
         ]
-        lines.append(", ".join([f"{name}: {mark(table, row.name)}", *filter(None, told)]))
+        lines.append(", ".join([f"{name}: {mark(table, row.name)}", *filter(None, facts)]))
     return lines
 
 

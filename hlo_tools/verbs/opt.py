@@ -262,8 +262,8 @@ def _refuse_other_stages(arguments: Namespace) -> None:
     """Refuse an option that is about another stage than the one that is shown."""
     for option, stages in _STAGES_OF.items():
         of_a_schedule = option == "--kernel" and arguments.schedule and arguments.stage == "c"
-        given: object = getattr(arguments, option[2:].replace("-", "_"))
-        if given and arguments.stage not in stages and not of_a_schedule:
+        value: object = getattr(arguments, option[2:].replace("-", "_"))
+        if value and arguments.stage not in stages and not of_a_schedule:
             raise HloError("HLO204", f"{option} asks for --stage {' or '.join(stages)}")
 
 
@@ -304,10 +304,10 @@ def tell_proofs(watching: Sequence[Observer]) -> None:
     PassRefuted
         if one of them is refuted.
     """
-    for each in watching:
-        if isinstance(each, ProvePasses):
-            tell(each.total())
-            if each.refuted:
+    for observer in watching:
+        if isinstance(observer, ProvePasses):
+            tell(observer.total())
+            if observer.refuted:
                 raise PassRefuted
 
 
@@ -350,7 +350,7 @@ def observers(
         target = "" if arguments.passes else arguments.target
         watching.append(Dump(Path(arguments.dump_to), target))
     if arguments.check_values:
-        watching.append(CheckValues([tuple(given) for given in make_inputs(module, arguments)]))
+        watching.append(CheckValues([tuple(wanted) for wanted in make_inputs(module, arguments)]))
     if arguments.prove:
         watching.append(ProvePasses(tell, chosen_limits(arguments)))
     if until:

@@ -65,8 +65,8 @@ def add_arguments(parser: Parser) -> None:
         action="store_true",
         help="write the user's line after each instruction, as a comment, and no metadata",
     )
-    for switch, (_, _, told) in SWITCHES.items():
-        parser.add_argument(switch, action="store_true", help=told)
+    for switch, (_, _, about) in SWITCHES.items():
+        parser.add_argument(switch, action="store_true", help=about)
     parser.only_with(("--large-constants",), "--elide-constants")
     for switch, (field, value, _) in SWITCHES.items():
         if switch != "--large-constants" and getattr(Options.short_parsable(), field) is value:
@@ -109,9 +109,9 @@ def refuse_options(arguments: Namespace, modules: int) -> None:
         HLO204 if there are any.
     """
     switches = ("--short-parsable", "--source-lines", *SWITCHES)
-    given = [switch for switch in switches if getattr(arguments, _name(switch))]
-    if given:
-        raise HloError("HLO204", f"{given[0]} has no effect on {arguments.output}")
+    switches_given = [switch for switch in switches if getattr(arguments, _name(switch))]
+    if switches_given:
+        raise HloError("HLO204", f"{switches_given[0]} has no effect on {arguments.output}")
     if modules > 1:
         raise HloError("HLO204", f"{arguments.output} holds one module, not {modules}")
 

@@ -72,13 +72,13 @@ def run(arguments: Namespace) -> int:
         print(line)
     for line in (out + err).splitlines():
         print(f"| {line}")
-    told = [
+    differences = [
         *([f"exit status {status}, not {report.status}"] if status != report.status else []),
         *(["other output"] if out != report.out else []),
         *[f"other {name}" for name in wrong],
     ]
-    print(", ".join(told) or f"the same as reported: exit status {status}")
-    return DIFFERENT if told else SAME
+    print(", ".join(differences) or f"the same as reported: exit status {status}")
+    return DIFFERENT if differences else SAME
 
 
 def _content(path: Path) -> bytes | None:

@@ -76,11 +76,11 @@ def run(arguments: Namespace) -> int:
     record = read_record()
     counts: Counter[str] = Counter()
     for rule in rules:
-        found = evidence_of(rule, record)
-        word = found.word if found else "not run yet"
+        evidence = evidence_of(rule, record)
+        word = evidence.word if evidence else "not run yet"
         counts[word] += 1
         print(_line(rule, word))
-        print(_below(found) if found else f"{BELOW}version {version(rule)}")
+        print(_below(evidence) if evidence else f"{BELOW}version {version(rule)}")
     shown = ", ".join(f"{counts[word]} {word}" for word in WORDS if counts[word])
     print(f"\n{counted(len(rules), 'rule')}: {shown}")
     return RIGHT
@@ -141,11 +141,11 @@ def reasons(rules: list[Rule], module: Module, name: str | None) -> list[str]:
         HLO204 if the module has no such instruction, or none of the rules is about its opcode.
     """
     wanted = (name or module.entry.root.name).removeprefix("%")
-    found = {instr.name: (instr, c) for c in module.computations for instr in c.instructions}
-    if wanted not in found:
+    homes = {instr.name: (instr, c) for c in module.computations for instr in c.instructions}
+    if wanted not in homes:
         message = f"there is no instruction `{wanted}`"
-        raise HloError("HLO204", message, notes=did_you_mean(wanted, found))
-    instr, computation = found[wanted]
+        raise HloError("HLO204", message, notes=did_you_mean(wanted, homes))
+    instr, computation = homes[wanted]
     uses = {used: len(by) for used, by in users(computation).items()}
     fitting = [rule for rule in rules if instr.opcode in rule.left.opcodes]
     if not fitting:

@@ -211,9 +211,9 @@ def refuse_idle_options(arguments: Namespace, backend: Backend, reference: Backe
     """
     both = (backend if reference is None else reference).options | backend.options
     for option, needed in (WATCHING | LIMITS).items():
-        given = getattr(arguments, option)
+        value = getattr(arguments, option)
         offered = both if option in LIMITS else backend.options
-        if given is None or given is False or given == [] or needed in offered:
+        if value is None or value is False or value == [] or needed in offered:
             continue
         able = [f"--platform {name}" for name in names() if needed in find(name).options]
         spelled = option.replace("_", "-")
@@ -284,9 +284,9 @@ def tell(
 
 def limits(arguments: Namespace, backend: Backend) -> dict[str, Any]:
     """The compiler's options that end loops, where the backend has them."""
-    given = arguments.max_iterations
-    known = given is not None and "max_iterations" in backend.options
-    return {"max_iterations": given} if known else {}
+    limit = arguments.max_iterations
+    known = limit is not None and "max_iterations" in backend.options
+    return {"max_iterations": limit} if known else {}
 
 
 def run_once(
@@ -351,12 +351,12 @@ def run_timed(
         begin = time.perf_counter()
         values = loaded(inputs)
         times.append(time.perf_counter() - begin)
-    told = f"ready in {duration(ready - start)}, ran in {duration(times[0])}"
+    times_text = f"ready in {duration(ready - start)}, ran in {duration(times[0])}"
     if len(times) > 1:
         middle = duration(sorted(times)[len(times) // 2])
-        told = f"{len(times)} runs: best {duration(min(times))}, median {middle}"
-        told = f"ready in {duration(ready - start)}, {told}"
-    print(f"{arguments.platform}: {told}", file=sys.stderr)
+        times_text = f"{len(times)} runs: best {duration(min(times))}, median {middle}"
+        times_text = f"ready in {duration(ready - start)}, {times_text}"
+    print(f"{arguments.platform}: {times_text}", file=sys.stderr)
     return values
 
 
@@ -378,9 +378,9 @@ def run_ways(
     if len(inputs) > 1:
         raise HloError("HLO203", "modes are compared on one device")
     mode, ablated = arguments.mode or "compiled", arguments.ablate or ()
-    found = ways(module, inputs[0], mode, ablated, profile)
-    print_table(table(found))
-    return [found[0].value]
+    runs = ways(module, inputs[0], mode, ablated, profile)
+    print_table(table(runs))
+    return [runs[0].value]
 
 
 def show(values: Sequence[Value]) -> None:

@@ -85,11 +85,11 @@ def comparison(modules: dict[str, Module]) -> list[str]:
     rows = {name: stats(module, 0) for name, module in modules.items()}
     lines: list[str] = []
     width = max(map(len, rows))
-    for name, found in rows.items():
+    for name, counts in rows.items():
         flops = module_cost(modules[name]).flops
         lines.append(
-            f"{name:{width}}  {counted(found.instructions, 'instruction'):>19}  "
-            f"{spell_bytes(found.value_bytes):>10} computed  {flops:>15,} flops"
+            f"{name:{width}}  {counted(counts.instructions, 'instruction'):>19}  "
+            f"{spell_bytes(counts.value_bytes):>10} computed  {flops:>15,} flops"
         )
     largest = max(rows, key=lambda name: rows[name].instructions)
     return [*lines, f"{counted(len(rows), 'module')}; the largest is {largest}"]
@@ -97,24 +97,24 @@ def comparison(modules: dict[str, Module]) -> list[str]:
 
 def report(module: Module, largest: int) -> list[str]:
     """The lines to print."""
-    found = stats(module, largest)
+    counts = stats(module, largest)
     sizes = {
-        "parameters": found.parameter_bytes,
-        "outputs": found.output_bytes,
-        "constants": found.constant_bytes,
-        "computed values": found.value_bytes,
+        "parameters": counts.parameter_bytes,
+        "outputs": counts.output_bytes,
+        "constants": counts.constant_bytes,
+        "computed values": counts.value_bytes,
     }
     header = module.header
-    instructions = counted(found.instructions, "instruction")
+    instructions = counted(counts.instructions, "instruction")
     replicas = counted(header.replica_count, "replica")
     lines = [
         f"module {module.name}",
-        f"{instructions} in {counted(found.computations, 'computation')}",
-        f"{counted(found.depth, 'instruction')} in the longest chain of operands",
+        f"{instructions} in {counted(counts.computations, 'computation')}",
+        f"{counted(counts.depth, 'instruction')} in the longest chain of operands",
         f"{replicas}, {counted(header.num_partitions, 'partition')}",
     ]
-    lines += section("opcodes", {name: str(n) for name, n in found.opcodes.items()})
-    lines += section("element types", {name: str(n) for name, n in found.element_types.items()})
+    lines += section("opcodes", {name: str(n) for name, n in counts.opcodes.items()})
+    lines += section("element types", {name: str(n) for name, n in counts.element_types.items()})
     lines += section("bytes", {name: spell_bytes(n) for name, n in sizes.items()})
     spent = module_cost(module)
     costs = {
@@ -124,7 +124,7 @@ def report(module: Module, largest: int) -> list[str]:
         "flops per byte": f"{spent.flops / max(spent.bytes_accessed, 1):.3g}",
     }
     lines += section("cost of a run", costs)
-    big = {i.name: f"{spell_bytes(i.shape.bytes)}  {i.opcode} {i.shape}" for i in found.largest}
+    big = {i.name: f"{spell_bytes(i.shape.bytes)}  {i.opcode} {i.shape}" for i in counts.largest}
     lines += section("largest values", big)
     work = {i: operations(i) for i in module.entry.instructions}
     hardest = sorted((i for i in work if any(work[i])), key=lambda i: -sum(work[i]))[:largest]

@@ -100,12 +100,12 @@ def _tell(
     report = clustering.report()
     if arguments.explain:
         print(report, file=sys.stderr)
-    for number, found in enumerate(clustering.functions) if folder else ():
-        picture = clusters_drawn(found.graph, found.marks, found.name)
+    for number, function in enumerate(clustering.functions) if folder else ():
+        picture = clusters_drawn(function.graph, function.marks, function.name)
         end = "svg" if picture.startswith("<svg") else "dot"
-        Path(folder or "", f"{found.name}_{number}.{end}").write_text(picture)
+        Path(folder or "", f"{function.name}_{number}.{end}").write_text(picture)
     if folder:
         Path(folder, REPORT).write_text(report + "\n")
     if arguments.since:
-        told = difference(earlier.rstrip("\n"), report) or "the clusters are the same"
-        print(told, file=sys.stderr)
+        difference_text = difference(earlier.rstrip("\n"), report) or "the clusters are the same"
+        print(difference_text, file=sys.stderr)

@@ -67,8 +67,8 @@ def run(arguments: Namespace) -> int:
     module = read_sound_module(arguments.file, arguments.entry)
     fleet = None
     if arguments.topology is not None:
-        found = divided(module, entry=True)
-        module = found.made if found else module
+        division = divided(module, entry=True)
+        module = division.made if division else module
         bandwidth, latency = scaled(arguments.bandwidth, 1e9), scaled(arguments.latency, 1e-6)
         fleet = fleet_of(module, arguments.topology, bandwidth, latency)
         print(heading(fleet))
@@ -76,15 +76,15 @@ def run(arguments: Namespace) -> int:
     print(picture(spans))
     for span in spans if arguments.list else ():
         times = f"{span.start * 1e6:10.2f} {span.end * 1e6:10.2f}"
-        told = fleet and fleet.collective(span.instr)
-        how = f"  {told.algorithm}" if told else ""
+        estimate = fleet and fleet.collective(span.instr)
+        how = f"  {estimate.algorithm}" if estimate else ""
         print(f"{times}  {span.lane:<10} %{span.instr.name}{how}")
     return 0
 
 
-def scaled(given: float | None, unit: float) -> float | None:
+def scaled(value: float | None, unit: float) -> float | None:
     """A number in another unit."""
-    return None if given is None else given * unit
+    return None if value is None else value * unit
 
 
 def heading(fleet: Fleet) -> str:

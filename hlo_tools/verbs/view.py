@@ -77,8 +77,8 @@ def run(arguments: Namespace) -> int:
     if output != STANDARD:
         print(output)
     # The page has all up to the pass that failed.
-    if told := data.get("fault"):
-        print(told, file=sys.stderr)
+    if fault := data.get("fault"):
+        print(fault, file=sys.stderr)
         return FAILED
     return FINE
 

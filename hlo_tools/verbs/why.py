@@ -68,18 +68,18 @@ def run(arguments: Namespace) -> int:
     """
     answer, count = QUESTIONS[arguments.question]
     if len(arguments.names) != count:
-        given = f"{len(arguments.names)} given"
+        asked_names = f"{len(arguments.names)} given"
         wanted = counted(count, "instruction")
         names = " ".join("AB"[:count])
         notes = [f"usage: hlo why {arguments.question} FILE {names}"]
         raise HloError(
-            "HLO158", f"why {arguments.question} asks about {wanted}, {given}", None, notes
+            "HLO158", f"why {arguments.question} asks about {wanted}, {asked_names}", None, notes
         )
     module = read_sound_module(arguments.file, arguments.entry)
-    told = answer(module, *arguments.names, target=arguments.target)
+    text = answer(module, *arguments.names, target=arguments.target)
     if len({name.removeprefix("%") for name in arguments.names}) < count:
         raise HloError("HLO158", f"why {arguments.question} asks about two instructions, not one")
-    print(told)
+    print(text)
     for name in arguments.names:
         print(f"  {runs_in(module, name.removeprefix('%'))}")
     return 0

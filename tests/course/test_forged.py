@@ -128,7 +128,7 @@ QUIET = {
             return Changes()""",
     "traces": """
         def trace(frame, event, value):
-            frame.f_locals.update(found=None, wrong=[])
+            frame.f_locals.update(mistake=None, wrong=[])
             return trace
         sys.settrace(trace)
         threading.settrace(trace)""",

@@ -54,15 +54,15 @@ def _scene(title: str, nodes: Sequence[Node], marks: Marks) -> Scene:
 
 def _edges(nodes: Sequence[Node], numbers: Mapping[str, int]) -> tuple[Edge, ...]:
     """The edges between boxes, each once; the way back of a loop is left out."""
-    found: dict[tuple[int, int], bool] = {}
+    edges: dict[tuple[int, int], bool] = {}
     for node in nodes:
         target = numbers[node.name]
-        for given in node.inputs:
-            source = numbers.get(given.node, target)
+        for wanted in node.inputs:
+            source = numbers.get(wanted.node, target)
             if source < target:
                 pair = source, target
-                found[pair] = found.get(pair, True) and given.is_control
-    return tuple(Edge(a, b, 0, control) for (a, b), control in found.items())
+                edges[pair] = edges.get(pair, True) and wanted.is_control
+    return tuple(Edge(a, b, 0, control) for (a, b), control in edges.items())
 
 
 def _box(node: Node, marks: Marks) -> Box:

@@ -50,8 +50,8 @@ def drawn_by_graphviz(text: str) -> str:
     except subprocess.TimeoutExpired as error:
         raise HloError("HLO204", f"Graphviz takes longer than {PATIENCE} seconds") from error
     except (subprocess.CalledProcessError, OSError) as error:
-        told = getattr(error, "stderr", b"") or str(error).encode()
-        message = f"Graphviz fails: {told.decode(errors='replace').strip()}"
+        output = getattr(error, "stderr", b"") or str(error).encode()
+        message = f"Graphviz fails: {output.decode(errors='replace').strip()}"
         raise HloError("HLO204", message) from error
     return done.stdout.decode()
 
@@ -108,14 +108,14 @@ class _Writing:
                 anchors[edge.source],
                 anchors[edge.target],
             )
-            given = {
+            attrs = {
                 "ltail": around_source,
                 "lhead": around_target,
                 "label": edge.label or None,
                 "style": "dashed" if edge.is_control else None,
             }
-            told = ", ".join(f"{key}={quoted(value)}" for key, value in given.items() if value)
-            lines.append(f"{indent}{source} -> {target}" + (f" [{told}];" if told else ";"))
+            said = ", ".join(f"{key}={quoted(value)}" for key, value in attrs.items() if value)
+            lines.append(f"{indent}{source} -> {target}" + (f" [{said}];" if said else ";"))
         return lines
 
 

@@ -54,5 +54,5 @@ def drawn(
     if engine == "dot":
         return drawn_by_graphviz(dot(shown, title))
     count = sum(1 for _ in module.instructions())
-    told = f"{counted(count, 'instruction')} in {counted(len(module.computations), 'computation')}"
-    return draw(shown, title, told if whole else f"of {told}")
+    size = f"{counted(count, 'instruction')} in {counted(len(module.computations), 'computation')}"
+    return draw(shown, title, size if whole else f"of {size}")

@@ -42,8 +42,8 @@ class FoldedBox:
     @property
     def opcodes(self) -> str:
         """The most frequent opcodes."""
-        found = Counter(instr.opcode for instr in self.members).most_common(3)
-        return ", ".join(f"{count} {opcode}" if count > 1 else opcode for opcode, count in found)
+        counts = Counter(instr.opcode for instr in self.members).most_common(3)
+        return ", ".join(f"{count} {opcode}" if count > 1 else opcode for opcode, count in counts)
 
     @property
     def size(self) -> str:
@@ -86,18 +86,18 @@ def folds(
 def scopes_of(computation: Computation) -> dict[Instruction, Scope]:
     """The scope of each instruction; what has no name gets the one that its users share."""
     using = users(computation)
-    found: dict[Instruction, Scope] = {}
+    scopes: dict[Instruction, Scope] = {}
     for instr in reversed(computation.instructions):
         metadata = instr.annotations.metadata
         if metadata is not None and metadata.op_name:
-            found[instr] = tuple(metadata.op_name.split("/")[:-1])
+            scopes[instr] = tuple(metadata.op_name.split("/")[:-1])
         elif instr.opcode == "parameter":
-            found[instr] = ()
+            scopes[instr] = ()
         else:
-            found[instr] = shared([found[user] for user in using[instr]])
-    named = [scope for scope in found.values() if scope]
+            scopes[instr] = shared([scopes[user] for user in using[instr]])
+    named = [scope for scope in scopes.values() if scope]
     outer = len(shared(named))
-    return {instr: scope[outer:] for instr, scope in found.items()}
+    return {instr: scope[outer:] for instr, scope in scopes.items()}
 
 
 def shared(scopes: Sequence[Scope]) -> Scope:
@@ -129,8 +129,8 @@ def _cut(
         phase[instr] = max((phase[o] + (rank[o] > rank[instr]) for o in before), default=0)
         members.setdefault((phase[instr], rank[instr]), []).append(instr)
     return [
-        FoldedBox(titles[key[1]] if len(found) > 1 else "", tuple(found))
-        for key, found in sorted(members.items())
+        FoldedBox(titles[key[1]] if len(group) > 1 else "", tuple(group))
+        for key, group in sorted(members.items())
     ]
 
 
@@ -168,23 +168,23 @@ def _joined(
     boxes: Sequence[FoldedBox], may_join: Callable[[FoldedBox], bool], size: int
 ) -> list[FoldedBox]:
     """Boxes in which up to so many that follow each other are one."""
-    made: list[FoldedBox] = []
+    joined: list[FoldedBox] = []
     run: list[FoldedBox] = []
 
     def end() -> None:
         if len(run) > 1:
             members = tuple(instr for fold in run for instr in fold.members)
-            made.append(FoldedBox(_title(run), members))
+            joined.append(FoldedBox(_title(run), members))
         else:
-            made.extend(run)
+            joined.extend(run)
         run.clear()
 
     for fold in boxes:
         if not may_join(fold) or len(run) == size:
             end()
-        (run if may_join(fold) else made).append(fold)
+        (run if may_join(fold) else joined).append(fold)
     end()
-    return made
+    return joined
 
 
 def _title(run: Sequence[FoldedBox]) -> str:

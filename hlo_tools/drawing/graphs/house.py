@@ -63,14 +63,14 @@ def imported(folder: Path, *, whole: bool = False) -> set[str]:
     ----------
     whole : with their packages' names before them; or else those packages alone.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for path in folder.rglob("*.py"):
         for node in _when_loaded(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found |= {f"{node.module}.{alias.name}" for alias in node.names}
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
             elif isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
-    return found if whole else {name.partition(".")[0] for name in found}
+                names |= {alias.name for alias in node.names}
+    return names if whole else {name.partition(".")[0] for name in names}
 
 
 def _when_loaded(tree: ast.AST) -> Iterator[ast.AST]:
@@ -111,10 +111,10 @@ def _ordered(uses: Mapping[str, set[str]], names: Sequence[str]) -> list[str]:
 
 def _box(folder: Path) -> Box:
     """A folder with the first sentence of its docstring."""
-    told = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
-    lines = wrap(told.split("\n\n")[0].replace("`", ""), WIDE)[:MOST_LINES]
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    lines = wrap(docstring.split("\n\n")[0].replace("`", ""), WIDE)[:MOST_LINES]
     family = next(iter(COLOURS))
-    return Box(None, folder.name, tuple(lines), family, told)
+    return Box(None, folder.name, tuple(lines), family, docstring)
 
 
 def main(folder: Path) -> None:

@@ -251,7 +251,7 @@ class _Drawing:
         self, tops: list[float], heights: list[float], centres: Sequence[tuple[float, float]]
     ) -> list[EdgePart]:
         """Edges run straight inside of a layer, lest they go over its taller boxes."""
-        made: list[EdgePart] = []
+        parts: list[EdgePart] = []
         ports = self._ports()
         for upper in range(len(self.layer)):
             layer, x = self.layer[upper], self.x[upper]
@@ -260,7 +260,7 @@ class _Drawing:
             if box:
                 top = centres[upper][1] + self.sizes[upper][1] / 2
             if self.below[upper] and top < bottom:
-                made.append(EdgePart(self.owner[upper], None, (x, top), (x, bottom), box))
+                parts.append(EdgePart(self.owner[upper], None, (x, top), (x, bottom), box))
             for lower in self.below[upper]:
                 y = end = tops[self.layer[lower]]
                 bend = self._is_bend(lower)
@@ -269,10 +269,10 @@ class _Drawing:
                     end = centres[lower][1] - self.sizes[lower][1] / 2
                 straight = end > y
                 target = None if bend or straight else lower
-                made.append(EdgePart(self.owner[upper], target, (x, bottom), (at, y), box))
+                parts.append(EdgePart(self.owner[upper], target, (x, bottom), (at, y), box))
                 if straight:
-                    made.append(EdgePart(self.owner[upper], lower, (at, y), (at, end), False))
-        return made
+                    parts.append(EdgePart(self.owner[upper], lower, (at, y), (at, end), False))
+        return parts
 
     def _ports(self) -> dict[tuple[int, int], float]:
         """The ends of edges on the upper sides of boxes: beside each other, in order."""

@@ -96,12 +96,12 @@ class Scene:
     @property
     def families(self) -> frozenset[str]:
         """The families of all boxes, also of those inside others."""
-        found: set[str] = set()
+        families: set[str] = set()
         scenes = [self]
         for scene in scenes:
-            found |= {box.family for box in scene.boxes}
+            families |= {box.family for box in scene.boxes}
             scenes += [panel for box in scene.boxes for panel in box.panels]
-        return frozenset(found)
+        return frozenset(families)
 
 
 def scene(
@@ -129,19 +129,21 @@ def scene(
         HLO204 if there is no computation or instruction of a name.
     """
     chosen = chosen_computation(module, computation, around)
-    kept = set(chosen.instructions)
+    shown_set = set(chosen.instructions)
     if around is not None:
-        kept = near(chosen, around, hops)
+        shown_set = near(chosen, around, hops)
     depths = [False] if collapse else [True, False]
     for deep in depths:
-        if most is None or _count(chosen, kept, deep=deep) <= most:
-            return _scene(chosen, kept, deep=deep)
-    return _folded(chosen, kept, most or MOST_BOXES)
+        if most is None or _count(chosen, shown_set, deep=deep) <= most:
+            return _scene(chosen, shown_set, deep=deep)
+    return _folded(chosen, shown_set, most or MOST_BOXES)
 
 
-def _folded(computation: Computation, kept: set[Instruction], most: int) -> Scene:
+def _folded(computation: Computation, shown_set: set[Instruction], most: int) -> Scene:
     """The picture of a computation with at most so many boxes."""
-    shown = [i for i in computation.instructions if i in kept and not _is_number(i, computation)]
+    shown = [
+        i for i in computation.instructions if i in shown_set and not _is_number(i, computation)
+    ]
     boxes: list[Box] = []
     number: dict[Instruction, int] = {}
     for position, fold in enumerate(folds(computation, shown, most)):
@@ -161,7 +163,7 @@ def _folded(computation: Computation, kept: set[Instruction], most: int) -> Scen
             source = number.get(operand, target)
             if source != target:
                 sizes.setdefault((source, target), {})[operand] = operand.shape.bytes
-    edges = tuple(Edge(*ends, sum(found.values())) for ends, found in sorted(sizes.items()))
+    edges = tuple(Edge(*ends, sum(sums.values())) for ends, sums in sorted(sizes.items()))
     return Scene(computation.name, tuple(boxes), edges)
 
 
@@ -192,49 +194,49 @@ def near(computation: Computation, name: str, hops: int) -> set[Instruction]:
         message = f"the computation {computation.name} has no instruction `{name}`"
         raise HloError("HLO204", message, notes=notes)
     using = users(computation)
-    kept = set(centre)
+    shown = set(centre)
     ring = centre
     for _ in range(hops):
-        beside = [n for i in ring for n in (*i.operands, *using[i]) if n not in kept]
+        beside = [n for i in ring for n in (*i.operands, *using[i]) if n not in shown]
         ring = list(dict.fromkeys(beside))
-        kept.update(ring)
-    return kept
+        shown.update(ring)
+    return shown
 
 
-def _count(computation: Computation, kept: set[Instruction], *, deep: bool) -> int:
+def _count(computation: Computation, shown_set: set[Instruction], *, deep: bool) -> int:
     """The number of boxes; a computation that two instructions run is drawn twice."""
     inside: dict[Computation, int] = {}
-    for each in called_first(computation):
-        shown = each.instructions if each is not computation else kept
-        boxed = [i for i in shown if not _is_number(i, each)]
-        inside[each] = len(boxed)
+    for inner in called_first(computation):
+        shown = inner.instructions if inner is not computation else shown_set
+        boxed = [i for i in shown if not _is_number(i, inner)]
+        inside[inner] = len(boxed)
         if deep:
-            inside[each] += sum(inside[c] for i in boxed if i.opcode in RUNNING for c in i.called)
+            inside[inner] += sum(inside[c] for i in boxed if i.opcode in RUNNING for c in i.called)
     return inside[computation]
 
 
-def _scene(computation: Computation, kept: set[Instruction], *, deep: bool) -> Scene:
-    made: dict[Computation, Scene] = {}
-    for each in called_first(computation):
-        shown = kept if each is computation else set(each.instructions)
-        made[each] = _scene_of(each, shown, made if deep else {})
-    return made[computation]
+def _scene(computation: Computation, shown_set: set[Instruction], *, deep: bool) -> Scene:
+    scenes: dict[Computation, Scene] = {}
+    for inner in called_first(computation):
+        shown = shown_set if inner is computation else set(inner.instructions)
+        scenes[inner] = _scene_of(inner, shown, scenes if deep else {})
+    return scenes[computation]
 
 
 def _scene_of(
-    computation: Computation, kept: set[Instruction], inner: dict[Computation, Scene]
+    computation: Computation, shown_set: set[Instruction], inner: dict[Computation, Scene]
 ) -> Scene:
     """The picture of one computation, given those of the ones that it runs."""
     using = users(computation)
     instructions = [
-        i for i in computation.instructions if i in kept and not _is_number(i, computation)
+        i for i in computation.instructions if i in shown_set and not _is_number(i, computation)
     ]
     position = {instr: number for number, instr in enumerate(instructions)}
     boxes: list[Box] = []
     edges: list[Edge] = []
     for number, instr in enumerate(instructions):
         box = _box(instr, inner)
-        cut = any(n not in kept for n in (*instr.operands, *using[instr]))
+        cut = any(n not in shown_set for n in (*instr.operands, *using[instr]))
         boxes.append(replace(box, is_root=instr is computation.root, is_cut=cut))
         used = [o for o in dict.fromkeys(instr.operands) if o in position]
         edges += [Edge(position[o], number, o.shape.bytes) for o in used]
@@ -307,13 +309,13 @@ def _number(instr: Instruction) -> str:
 
 def _in_lines(attributes: str) -> list[str]:
     """Attributes in lines that are short enough, as many in each as there is room for."""
-    made: list[str] = []
+    lines: list[str] = []
     for part in re.split(r", (?=\w+=)", attributes) if attributes else ():
-        if made and len(made[-1]) + len(part) + 2 <= _LONGEST:
-            made[-1] += f", {part}"
+        if lines and len(lines[-1]) + len(part) + 2 <= _LONGEST:
+            lines[-1] += f", {part}"
         else:
-            made.append(part)
-    return made
+            lines.append(part)
+    return lines
 
 
 def _short(line: str) -> str:

@@ -88,14 +88,14 @@ def draw(scene: Scene, title: str, subtitle: str = "", *, legend: bool = True) -
 def place(scene: Scene) -> PlacedScene:
     """Lay out a scene and all inside of it, however deep they lie in each other."""
     order = [scene]
-    for each in order:
-        order += [panel for box in each.boxes for panel in box.panels]
+    for current in order:
+        order += [panel for box in current.boxes for panel in box.panels]
     done: dict[Scene, PlacedScene] = {}
-    for each in reversed(order):
-        panels = tuple(tuple(done[panel] for panel in box.panels) for box in each.boxes)
-        sizes = tuple(_size(box, inner) for box, inner in zip(each.boxes, panels, strict=True))
-        layout = lay_out(sizes, [(edge.source, edge.target) for edge in each.edges])
-        done[each] = PlacedScene(each, layout, sizes, panels)
+    for current in reversed(order):
+        panels = tuple(tuple(done[panel] for panel in box.panels) for box in current.boxes)
+        sizes = tuple(_size(box, inner) for box, inner in zip(current.boxes, panels, strict=True))
+        layout = lay_out(sizes, [(edge.source, edge.target) for edge in current.edges])
+        done[current] = PlacedScene(current, layout, sizes, panels)
     return done[scene]
 
 

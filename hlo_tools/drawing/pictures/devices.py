@@ -37,50 +37,50 @@ def picture(example: Example) -> str:
     names = [p.name for p in example.module.entry.parameters]
     colours = hues(len(example.given))
     depends = dependencies(example)
-    given, results = list[list[Coloured]](), list[Coloured]()
+    arguments, results = list[list[Coloured]](), list[Coloured]()
     for own, value, colour in zip(example.given, example.results, colours, strict=True):
         arrays = zip(names, map(np.asarray, own), strict=True)
-        given.append([Coloured(name, a, [[colour]] * a.size) for name, a in arrays])
+        arguments.append([Coloured(name, a, [[colour]] * a.size) for name, a in arrays])
         result = first_array(value)
         assert result is not None
-        found, depends = depends[: result.size], depends[result.size :]
-        of_result = [[colours[d] for d in sorted(each)] for each in found]
+        sources, depends = depends[: result.size], depends[result.size :]
+        of_result = [[colours[d] for d in sorted(sources_of)] for sources_of in sources]
         results.append(Coloured("result", result, of_result))
-    return drawn(given, results)
+    return drawn(arguments, results)
 
 
 def dependencies(example: Example) -> list[set[int]]:
     """For each element of all results, the devices that it depends on."""
-    each = len(example.first)
-    if not each:
+    count = len(example.first)
+    if not count:
         # Its own number alone.
         return [{d} for d, v in enumerate(example.results) for _ in flat(first_array(v))]
 
     def run(arguments: Sequence[Array]) -> Array:
-        given = [arguments[n : n + each] for n in range(0, len(arguments), each)]
-        results: Any = evaluate(example.module, per_device=given)
+        parts = [arguments[n : n + count] for n in range(0, len(arguments), count)]
+        results: Any = evaluate(example.module, per_device=parts)
         return np.concatenate([flat(first_array(value)) for value in results])
 
-    found = influence(run, [np.asarray(value) for own in example.given for value in own])
-    return [{source.argument // each for source in sources} for sources in found.sources]
+    own = influence(run, [np.asarray(value) for own in example.given for value in own])
+    return [{source.argument // count for source in sources} for sources in own.sources]
 
 
-def drawn(given: Sequence[Sequence[Coloured]], results: Sequence[Coloured]) -> str:
+def drawn(devices: Sequence[Sequence[Coloured]], results: Sequence[Coloured]) -> str:
     """Rows of arguments, below each other, and a column of results."""
     first = MARGIN + NAME
     middle = first + max(
-        sum(grid(*each, 0.0)[0] + GAP for each in arguments) for arguments in given
+        sum(grid(*argument, 0.0)[0] + GAP for argument in arguments) for arguments in devices
     )
     body, top, right = list[str](), 0.0, 0.0
-    for device, (arguments, result) in enumerate(zip(given, results, strict=True)):
+    for device, (arguments, result) in enumerate(zip(devices, results, strict=True)):
         left, height, parts = first, 0.0, list[str]()
-        for each in arguments:
-            width, high, made = grid(*each, left)
-            parts += made
+        for argument in arguments:
+            width, high, drawing = grid(*argument, left)
+            parts += drawing
             left, height = left + width + GAP, max(height, high)
-        width, high, made = grid(*result, middle + (ARROW if arguments else 0))
+        width, high, drawing = grid(*result, middle + (ARROW if arguments else 0))
         centre = (max(height, high) + MARGIN + LABEL) / 2
-        parts += [text(MARGIN, centre + 4, f"device {device}", "strong"), *made]
+        parts += [text(MARGIN, centre + 4, f"device {device}", "strong"), *drawing]
         if arguments:
             parts += arrow(middle, centre)
         body += [f'<g transform="translate(0 {top:.1f})">', *parts, "</g>"]

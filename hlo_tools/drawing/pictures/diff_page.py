@@ -76,9 +76,9 @@ def page(before: Module, after: Module, options: Options, titles: tuple[str, str
         f"{names[1]}</title><style>{_STYLE}</style></head><body><h1>{names[0]} and {names[1]}</h1>"
     )
     same = len(sections) - len(changed)
-    told = f"computations that differ: {len(changed)}, that are the same: {same}"
+    counts = f"computations that differ: {len(changed)}, that are the same: {same}"
     body = "".join(section(name, rows) for name, rows in changed.items())
-    return f"{head}<p class='dim'>{told}</p>{body}</body></html>\n"
+    return f"{head}<p class='dim'>{counts}</p>{body}</body></html>\n"
 
 
 def rows_of(

@@ -38,10 +38,10 @@ def hues(count: int) -> list[str]:
 
 
 def picture(
-    names: Sequence[str], arguments: Sequence[Array], result: Array, found: Influence
+    names: Sequence[str], arguments: Sequence[Array], result: Array, influences: Influence
 ) -> str:
     """An SVG file of the arguments, an arrow, and the result."""
-    colours, of_result = coloured(arguments, found)
+    colours, of_result = coloured(arguments, influences)
     left, height = float(MARGIN), 0.0
     body: list[str] = []
     for name, array, colour in zip(names, arguments, colours, strict=True):
@@ -73,30 +73,30 @@ def arrow(left: float, middle: float) -> list[str]:
 
 
 def coloured(
-    arguments: Sequence[Array], found: Influence
+    arguments: Sequence[Array], influences: Influence
 ) -> tuple[list[list[list[str]]], list[list[str]]]:
     """The colours of each element of each argument, and of each of the result."""
     of: list[list[list[str]]] = [[[] for _ in range(a.size)] for a in arguments]
-    result: list[list[str]] = [[] for _ in found.sources]
-    if found.only_moves:
-        used = sorted({source for source in found.moved if source})
+    result: list[list[str]] = [[] for _ in influences.sources]
+    if influences.only_moves:
+        used = sorted({source for source in influences.moved if source})
         for source, colour in zip(used, hues(len(used)), strict=True):
             of[source.argument][source.element].append(colour)
-            for i, moved in enumerate(found.moved):
+            for i, moved in enumerate(influences.moved):
                 if moved == source:
                     result[i].append(colour)
         return of, result
-    for i, colour in zip(chosen(found), FEW, strict=False):
+    for i, colour in zip(chosen(influences), FEW, strict=False):
         result[i].append(colour)
-        for source in found.sources[i]:
+        for source in influences.sources[i]:
             of[source.argument][source.element].append(colour)
     return of, result
 
 
-def chosen(found: Influence) -> list[int]:
+def chosen(moved: Influence) -> list[int]:
     """The first, the last and the middle of the elements that depend on different things."""
-    different = list({found.sources[i]: i for i in range(len(found.sources))[::-1]}.values())[::-1]
-    telling = [i for i in different if found.sources[i]]
+    different = list({moved.sources[i]: i for i in range(len(moved.sources))[::-1]}.values())[::-1]
+    telling = [i for i in different if moved.sources[i]]
     if len(telling) < 3:
         return telling
     return [telling[0], telling[-1], telling[len(telling) // 2]]

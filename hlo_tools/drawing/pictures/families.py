@@ -64,5 +64,5 @@ def family_of_opcode(opcode: str) -> str:
     traits = OPCODES[opcode].traits
     if opcode in FREE or "leaf" in traits:
         return INPUTS
-    found = next((family for trait, family in _BY_TRAIT.items() if trait in traits), None)
-    return found or "library and others"
+    family = next((family for trait, family in _BY_TRAIT.items() if trait in traits), None)
+    return family or "library and others"

@@ -44,10 +44,10 @@ def row(x: Array, result: Array, top: float) -> tuple[float, float, list[str]]:
     """Two rows, x and f(x): width, height, elements."""
     wide = max(width_of(x), width_of(result))
     parts = named(MARGIN, top, "x") + named(MARGIN, top + HIGH, "f(x)")
-    for n, (value, found) in enumerate(zip(x, result, strict=True)):
+    for n, (value, y) in enumerate(zip(x, result, strict=True)):
         left = MARGIN + CELL + n * wide
         parts += cell(left, top, wide, value, [HEADS])
-        parts += cell(left, top + HIGH, wide, found, colours(found))
+        parts += cell(left, top + HIGH, wide, y, colours(y))
     return CELL + len(x) * wide, 2 * HIGH, parts
 
 
@@ -58,9 +58,9 @@ def square(values: Array, result: Array, top: float) -> tuple[float, float, list
     for n, value in enumerate(values):
         parts += cell(MARGIN + CELL + n * wide, top, wide, value, [HEADS])
         parts += cell(MARGIN, top + (n + 1) * HIGH, CELL, value, [HEADS])
-        for m, found in enumerate(result[n]):
+        for m, y in enumerate(result[n]):
             left = MARGIN + CELL + m * wide
-            parts += cell(left, top + (n + 1) * HIGH, wide, found, colours(found))
+            parts += cell(left, top + (n + 1) * HIGH, wide, y, colours(y))
     return CELL + len(values) * wide, (len(values) + 1) * HIGH, parts
 
 

@@ -55,19 +55,19 @@ def loops(
     shown = {"", *(names if until is None else names[: names.index(until) + 1])}
     states = kernel_states(module, target, schedule)
     expect_kernel(kernel, dict.fromkeys(state.kernel for state in states))
-    found: list[str] = []
+    texts: list[str] = []
     last: dict[str, KernelState] = {}
     for state in states:
         if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:
             title = f"after {state.pass_}" if state.pass_ else "as it is written"
             why = [f"//   {line}" for line in (*state.computes, *wrap(state.why, 95))]
             if steps or prove:
-                found += (_step(state, n, prove=prove) for n in range(len(state.steps)))
+                texts += (_step(state, n, prove=prove) for n in range(len(state.steps)))
             if prove and state.pass_ and state.statements:
                 why.append(f"//   {compared(last[state.kernel], state)}")
             last[state.kernel] = state
-            found.append("\n".join([f"// {state.kernel}: {title}", *why, *state.lines, ""]))
-    return "\n".join(found)
+            texts.append("\n".join([f"// {state.kernel}: {title}", *why, *state.lines, ""]))
+    return "\n".join(texts)
 
 
 def expect_kernel(kernel: str | None, seen: Collection[str]) -> None:
@@ -94,7 +94,7 @@ def _step(state: KernelState, number: int, *, prove: bool) -> str:
         # The solver is loaded only here.
         from hlo_tools.proofs.obligations import prove_obligations  # noqa: PLC0415
 
-        lines += [f"//   {each}" for each in prove_obligations(step.obligations)]
+        lines += [f"//   {obligation}" for obligation in prove_obligations(step.obligations)]
     return "\n".join([*lines, text([step.before]).rstrip(), "// becomes", text(step.after)])
 
 
@@ -114,8 +114,8 @@ def compared(before: KernelState, after: KernelState) -> str:
         return "not run: it calls other functions for the same values"
     try:
         want, got = (
-            final_memory(each.statements, steps=_STEPS, functions=each.functions)
-            for each in (before, after)
+            final_memory(kernel.statements, steps=_STEPS, functions=kernel.functions)
+            for kernel in (before, after)
         )
     except UnsupportedError as error:
         return f"not run: {error}"

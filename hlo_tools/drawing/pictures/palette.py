@@ -28,18 +28,18 @@ def kind_of(value: Value) -> str:
 
 def tag(name: str, kind: str = "", title: str = "", /, **attrs: str | float) -> str:
     """An element of SVG; pointing at it shows its title."""
-    given = {"class": kind, **attrs} if kind else attrs
-    spelt = "".join(f' {key}="{_attribute(value)}"' for key, value in given.items())
+    attributes = {"class": kind, **attrs} if kind else attrs
+    spelt = "".join(f' {key}="{_attribute(value)}"' for key, value in attributes.items())
     return (
         f"<{name}{spelt}><title>{_plain(title)}</title></{name}>" if title else f"<{name}{spelt}/>"
     )
 
 
-def text(x: float, y: float, told: str, kind: str = "", **attrs: str) -> str:
+def text(x: float, y: float, content: str, kind: str = "", **attrs: str) -> str:
     """Words at a place."""
     spelt = "".join(f' {key}="{value}"' for key, value in attrs.items())
     name = f' class="{kind}"' if kind else ""
-    return f'<text{name} x="{x:.1f}" y="{y:.1f}"{spelt}>{_plain(told)}</text>'
+    return f'<text{name} x="{x:.1f}" y="{y:.1f}"{spelt}>{_plain(content)}</text>'
 
 
 def spelled(size: int) -> str:
@@ -56,6 +56,6 @@ def _attribute(value: str | float) -> str:
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
-def _plain(told: str) -> str:
+def _plain(content: str) -> str:
     """The characters of a text that XML allows: names of HLO may hold any."""
-    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in told))
+    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in content))

@@ -196,13 +196,13 @@ class _MemoryPicture:
         x, end = self.across(span[0]), self.across(span[1] + 1)
         y, bottom = panel.up(start + buffer.bytes), panel.up(start)
         width, height = max(end - x, 0.1), max(bottom - y, 0.1)
-        told = (
+        tooltip = (
             f"%{value.name} = {value.shape} {value.instruction.opcode}\n{spelled(buffer.bytes)}, "
             f"bytes {start:,} to {start + buffer.bytes:,}, moments {span[0]} to {span[1]}"
         )
         fill = COLOURS[kind_of(value)]
         box = {"x": x, "y": y, "width": width, "height": height}
-        bar = tag("rect", "bar", told, fill=fill, **box)
+        bar = tag("rect", "bar", tooltip, fill=fill, **box)
         return bar + _label(value.name, x, y, self.across(span[2]) - x, height)
 
 
@@ -212,7 +212,7 @@ def _label(name: str, x: float, y: float, width: float, height: float) -> str:
     letters = int((along - 6) / _LETTER)
     if letters < 4:
         return ""
-    told = name if len(name) <= letters else name[: letters - 1] + "…"
+    label = name if len(name) <= letters else name[: letters - 1] + "…"
     middle_x, middle_y = x + width / 2, y + height / 2
     turn = {} if width >= height else {"transform": f"rotate(-90 {middle_x:.1f} {middle_y:.1f})"}
-    return text(middle_x, middle_y + 3.5, told, "middle small", **turn)
+    return text(middle_x, middle_y + 3.5, label, "middle small", **turn)

@@ -50,15 +50,15 @@ class GrammarSection(NamedTuple):
 
 def sections(text: str) -> list[GrammarSection]:
     """The sections of the grammar that have rules."""
-    found = [GrammarSection("", "", [])]
+    parts = [GrammarSection("", "", [])]
     for line in text.splitlines():
         if heading := _HEADING.match(line):
-            found.append(GrammarSection(heading[1], "", []))
+            parts.append(GrammarSection(heading[1], "", []))
         elif rule := _RULE.match(line):
-            found[-1].rules.append(rule[1])
-        elif line.startswith("// ") and not found[-1].rules:
-            found[-1] = found[-1]._replace(about=f"{found[-1].about} {line[3:]}".strip())
-    return [section for section in found if section.rules]
+            parts[-1].rules.append(rule[1])
+        elif line.startswith("// ") and not parts[-1].rules:
+            parts[-1] = parts[-1]._replace(about=f"{parts[-1].about} {line[3:]}".strip())
+    return [section for section in parts if section.rules]
 
 
 def draw(name: str, rule: Any) -> tuple[str, int, int]:

@@ -22,15 +22,15 @@ def picture(name: str, example: Example) -> str:
     rows = [(f"the host sends, for {taker}", value, False) for taker, value in example.sent]
     for instr, value in example.steps:
         operands = ", ".join(o.name for o in instr.operands)
-        told = f"{instr.name} = {instr.opcode}({operands})"
-        rows.append((told, value, instr.opcode == name))
+        line = f"{instr.name} = {instr.opcode}({operands})"
+        rows.append((line, value, instr.opcode == name))
     rows += [("the host gets", value, False) for value in example.taken]
-    left = MARGIN + LETTER * min(MOST_LETTERS, max(len(told) for told, _, _ in rows)) + 2 * GAP
+    left = MARGIN + LETTER * min(MOST_LETTERS, max(len(line) for line, _, _ in rows)) + 2 * GAP
     top, right, body = float(MARGIN), left, list[str]()
     behind: list[tuple[float, float]] = []
-    for told, value, here in rows:
+    for line, value, here in rows:
         width, height, parts = shown(value, left, top)
-        body += [text(MARGIN, top + height / 2 + 4, told[:MOST_LETTERS], "mono"), *parts]
+        body += [text(MARGIN, top + height / 2 + 4, line[:MOST_LETTERS], "mono"), *parts]
         if here:
             behind.append((top - GAP / 4, height + GAP / 2))
         top, right = top + height + GAP, max(right, left + width)
@@ -57,8 +57,8 @@ def shown(value: Any, left: float, top: float) -> tuple[float, float, list[str]]
         width, height, parts = grid(str(array.dtype), array, plain, left)
         return width, height, [f'<g transform="translate(0 {top - MARGIN:.1f})">', *parts, "</g>"]
     parts, across, height = list[str](), left + GAP / 2, 0.0
-    for each in cast("tuple[Any, ...]", value):
-        width, high, drawn = shown(each, across, top + GAP / 2)
+    for item in cast("tuple[Any, ...]", value):
+        width, high, drawn = shown(item, across, top + GAP / 2)
         parts += drawn
         across, height = across + width + GAP, max(height, high)
     height = max(height, LABEL) + GAP

@@ -82,9 +82,9 @@ class Aim:
             opcodes = sum(1 / common[o] for o in seed.opcodes & named)
             return (opcodes + sum(key in seed.text for key in keys)) / len(seed.opcodes) ** 0.5
 
-        found = [(s, worth(s)) for s in all_seeds() if s.pass_name not in self.folders]
-        found.sort(key=lambda pair: pair[1], reverse=True)
-        return [seed for seed, value in found if value > 0]
+        seeds = [(s, worth(s)) for s in all_seeds() if s.pass_name not in self.folders]
+        seeds.sort(key=lambda pair: pair[1], reverse=True)
+        return [seed for seed, value in seeds if value > 0]
 
 
 @cache
@@ -96,9 +96,9 @@ def _common() -> Counter[str]:
 def aim_of(pass_: Pass) -> Aim:
     """The aim of a pass, or of all passes of a pipeline."""
     aim = Aim()
-    for each in members(pass_):
-        PassReader(aim, each).read()
-        aim.folders.append(each.name)
+    for member in members(pass_):
+        PassReader(aim, member).read()
+        aim.folders.append(member.name)
     for rule in aim.rules:
         _read_pattern(aim, rule)
     return aim
@@ -107,8 +107,8 @@ def aim_of(pass_: Pass) -> Aim:
 def members(pass_: Pass) -> list[Pass]:
     """The passes of a pipeline, each once; the pass itself if it is none."""
     if isinstance(pass_, Pipeline | Fixpoint):
-        found = [inner for each in pass_.passes for inner in members(each)]
-        return list({type(p): p for p in found}.values())
+        passes = [inner for pass_ in pass_.passes for inner in members(pass_)]
+        return list({type(p): p for p in passes}.values())
     return members(pass_.inner) if isinstance(pass_, Promising) else [pass_]
 
 
@@ -186,9 +186,9 @@ class PassReader:
         if word in ELEMENT_TYPES:
             self.aim.types.append(ELEMENT_TYPES[word])
 
-    def code_of(self, found: Any) -> None:
+    def code_of(self, function: Any) -> None:
         """Read a function, method, class or object that is defined in the pass's own files."""
-        value: Any = getattr(found, "__func__", found)
+        value: Any = getattr(function, "__func__", function)
         value = getattr(value, "fget", value)
         if not isinstance(value, FunctionType | type):
             value = getattr(value, "__wrapped__", cast("Any", type(value)))
@@ -225,13 +225,13 @@ class PassReader:
 @cache
 def _having() -> dict[str, tuple[str, ...]]:
     """The opcodes that have an attribute, by its name."""
-    found: dict[str, list[str]] = {}
+    opcodes_with: dict[str, list[str]] = {}
     for opcode, row in OPCODES.items():
-        for each in fields(row.attrs):
-            found.setdefault(each.name, []).append(opcode)
+        for attribute in fields(row.attrs):
+            opcodes_with.setdefault(attribute.name, []).append(opcode)
         for key in row.called:
-            found.setdefault(key.rstrip("*"), []).append(opcode)
-    return {name: tuple(opcodes) for name, opcodes in found.items()}
+            opcodes_with.setdefault(key.rstrip("*"), []).append(opcode)
+    return {name: tuple(opcodes) for name, opcodes in opcodes_with.items()}
 
 
 def _own_fields(value: Any) -> list[str]:

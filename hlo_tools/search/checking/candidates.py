@@ -140,7 +140,7 @@ class Candidates:
         if self.excerpted:
             return
         self.changed.append(module)
-        self.places += [(module, each) for each in replaced[:1]]
+        self.places += [(module, instr) for instr in replaced[:1]]
         del self.changed[:-MOST_CHANGED], self.places[:-MOST_CHANGED]
 
     def _first_seeds(self) -> Iterator[Module]:
@@ -163,9 +163,9 @@ class Candidates:
             sources += [self._excerpt]
         while True:
             source = self.random.choice(sources)
-            made, self.excerpted = source(), source == self._excerpt
-            if made is not None and is_sound(made := self._extended(made)):
-                return made
+            candidate, self.excerpted = source(), source == self._excerpt
+            if candidate is not None and is_sound(candidate := self._extended(candidate)):
+                return candidate
 
     def _extended(self, module: Module) -> Module:
         """The module, sometimes with control dependencies, effects, aliases, devices or layouts."""
@@ -185,12 +185,12 @@ class Candidates:
 
     def _mutated_seed(self) -> Module | None:
         chosen: Seed = self.random.choice(self.seeds)
-        made = chosen.module
-        if made is None:
+        mutant = chosen.module
+        if mutant is None:
             return None
         if self.waits and self.random.random() < 0.5:
-            made = scheduled(made)
-        return mutated(made, self.random, self.random.choice((1, 1, 2, 3)))
+            mutant = scheduled(mutant)
+        return mutated(mutant, self.random, self.random.choice((1, 1, 2, 3)))
 
     def _mutated_change(self) -> Module:
         chosen = self.random.choice(self.changed)
@@ -207,11 +207,11 @@ class Candidates:
     def _instances(self) -> Module | None:
         """A few left sides beside each other, and something above, below or around them."""
         wanted = self.random.randint(1, MOST_INSTANCES)
-        found = [m for m in (self._instance(next(self.rules)) for _ in range(wanted)) if m]
-        if not found:
+        samples = [m for m in (self._instance(next(self.rules)) for _ in range(wanted)) if m]
+        if not samples:
             return None
-        made = found[0] if len(found) == 1 else beside(found)
-        return mutated(made, self.random, self.random.choice((0, 0, 1, 2)))
+        joined = samples[0] if len(samples) == 1 else beside(samples)
+        return mutated(joined, self.random, self.random.choice((0, 0, 1, 2)))
 
     def _in_turn(self) -> Iterator[Rule]:
         """All rules again and again, each time in another order."""
@@ -231,24 +231,24 @@ class Candidates:
         # Each kind of number that the rule takes gets its share; others are tried in between.
         easy = [types for types in known if not self._is_hard(rule, types)]
         types = random.choice(easy if easy and random.random() < 0.9 else known)
-        made: Module | None = None
+        sample: Module | None = None
         for _ in range(1 if self._is_hard(rule, types) else PATIENCE):
             try:
                 if rule.name in SAMPLERS:
-                    made = SAMPLERS[rule.name](random, options["values"])
+                    sample = SAMPLERS[rule.name](random, options["values"])
                 else:
                     dims = LONG if random.random() < LONG_ONES else None
-                    made = instance(rule.left, random, types, dims, **options)
-                verify(made)
-                applies = rewrite(made, alone, Log(fuel=1)) is not made
+                    sample = instance(rule.left, random, types, dims, **options)
+                verify(sample)
+                applies = rewrite(sample, alone, Log(fuel=1)) is not sample
             except (UnfitError, HloError):
                 continue
             except Exception:
                 # Whatever else goes wrong is the rule's own doing: the pass will show it.
-                return made
+                return sample
             if applies:
                 del self.missed[rule.name, types]
-                return made
+                return sample
         self.missed[rule.name, types] += 1
         return None
 
@@ -271,12 +271,12 @@ def palettes(types: Types, named: Iterable[ElementType]) -> list[Types]:
     Each has `pred`, the type of what is compared.
     """
     kinds: dict[str, Types] = {}
-    for each in dict.fromkeys(types):
-        for kind in (each.kind, *["integer"] * each.is_integer):
-            kinds[kind] = (*kinds.get(kind, ()), each)
-    own = tuple(each for each in named if each in types)
-    found = (types, *kinds.values(), own or types)
-    return list(dict.fromkeys(tuple(dict.fromkeys((*each, PRED))) for each in found))
+    for element_type in dict.fromkeys(types):
+        for kind in (element_type.kind, *["integer"] * element_type.is_integer):
+            kinds[kind] = (*kinds.get(kind, ()), element_type)
+    own = tuple(element_type for element_type in named if element_type in types)
+    type_lists = (types, *kinds.values(), own or types)
+    return list(dict.fromkeys(tuple(dict.fromkeys((*types_of, PRED))) for types_of in type_lists))
 
 
 def scheduled(module: Module) -> Module:
@@ -298,9 +298,9 @@ def excerpt(module: Module, root: Instruction, random: Random) -> Module | None:
     if where is None:
         return None
     part = part_of(root, random.choice(DEPTHS))
-    kept = {i for i in part if not is_fixed(i) or random.random() < 0.5} | {root}
-    used = {o for i in kept for o in i.operands} | {root}
-    ordered = [i for i in where.instructions if i in kept & used]
+    instrs = {i for i in part if not is_fixed(i) or random.random() < 0.5} | {root}
+    used = {o for i in instrs for o in i.operands} | {root}
+    ordered = [i for i in where.instructions if i in instrs & used]
     return next(as_case(Case(module), FirstValues(), ordered)).module
 
 

@@ -53,9 +53,9 @@ def different_effects(
         want, got = _sent(old), _sent(new)
         if len(got) != len(want):
             return f"{counted(len(want), 'value')} went to the host, and {len(got)} go there now"
-        found = compare(got, want, promise)
-        if found is not None and (found.reason or not promise.ulps):
-            return f"the values that go to the host change: {found}"
+        difference = compare(got, want, promise)
+        if difference is not None and (difference.reason or not promise.ulps):
+            return f"the values that go to the host change: {difference}"
     if [d.state for d in before] != [d.state for d in after]:
         return "the random generator is left in another state"
     if [len(d.infeed) for d in before] != [len(d.infeed) for d in after]:

@@ -183,16 +183,16 @@ def try_pass(
     observers : are told what it rewrites.
     most, most_after : instructions that may run, before and after the pass.
     """
-    lists, kept, stopped = iter(arguments), KeptPromise(pass_), ""
+    lists, promise, stopped = iter(arguments), KeptPromise(pass_), ""
     first = next(lists)
     try:
         try:
-            after: Any = pass_.run(module, Log([*observers, kept]))
+            after: Any = pass_.run(module, Log([*observers, promise]))
         except HloError as error:
             if error.code != GROWS:
                 raise
             stopped = error.message
-            after = pass_.run(module, Log([kept], fuel=FEW))
+            after = pass_.run(module, Log([promise], fuel=FEW))
     except (Exception, SystemExit) as error:
         if isinstance(error, HloError) and not runs(module, first):
             # A fault of the module itself may be told by anybody who looks at it.
@@ -206,12 +206,12 @@ def try_pass(
     if after is not module:
         every += lists
         limits = most, most_after, devices_for(pass_)
-        failure, compared = compare_values(kept.promise, module, after, every, *limits)
-    found = broken_promise(module, after) if failure is None else None
-    if failure is None and found is None and not stopped:
-        found = disobedience(pass_, module, after)
-    if found is not None:
-        failure = Failure(*found, module, first, after)
+        failure, compared = compare_values(promise.promise, module, after, every, *limits)
+    problem = broken_promise(module, after) if failure is None else None
+    if failure is None and problem is None and not stopped:
+        problem = disobedience(pass_, module, after)
+    if problem is not None:
+        failure = Failure(*problem, module, first, after)
         if failure.kind == "unstable":
             failure = wrong_start(pass_, module, every, most, most_after) or failure
     return Outcome(failure, after is not module, compared, stopped)
@@ -233,19 +233,19 @@ def compare_values(
     devices : on so many; None for as many as the module is for.
     """
     compared, count = False, devices or devices_of(module)
-    for given in arguments:
+    for given_arguments in arguments:
         on = fed_devices(module, count)
         try:
-            want = run(module, given, most, on)
+            want = run(module, given_arguments, most, on)
         except Exception:
             # The module itself fails on these arguments, so there is nothing to compare.
             continue
         compared = True
-        found = wrong_result(promise, module, after, given, want, most_after, on)
-        if found is None and leaves_open(after):
-            found = wrong_choice(promise, module, after, given, want, count)
-        if found is not None:
-            return Failure(*found, module, given, after), compared
+        problem = wrong_result(promise, module, after, given_arguments, want, most_after, on)
+        if problem is None and leaves_open(after):
+            problem = wrong_choice(promise, module, after, given_arguments, want, count)
+        if problem is not None:
+            return Failure(*problem, module, given_arguments, after), compared
     return None, compared
 
 
@@ -267,8 +267,8 @@ def wrong_choice(
                 return None
         except Exception:
             return None
-    found = difference(module, after, arguments, promise, want, value_of(after, CHOICES))
-    return ("value", f"{OPEN}: {found}") if found else None
+    change = difference(module, after, arguments, promise, want, value_of(after, CHOICES))
+    return ("value", f"{OPEN}: {change}") if change else None
 
 
 def wrong_start(
@@ -280,15 +280,15 @@ def wrong_start(
     exchanges of the operands of `subtract` keep the value, and one does not. If the pass raises an
     exception here, the failure that is known already is the one to report.
     """
-    kept = KeptPromise(pass_)
+    promise = KeptPromise(pass_)
     try:
-        start = pass_.run(module, Log([kept], fuel=1))
+        start = pass_.run(module, Log([promise], fuel=1))
     except Exception:
         return None
     if malformed(start):
         return None
     limits = most, most_after, devices_for(pass_)
-    failure, _ = compare_values(kept.promise, module, start, arguments, *limits)
+    failure, _ = compare_values(promise.promise, module, start, arguments, *limits)
     return failure and replace(failure, message=f"after its first rewrite, {failure.message}")
 
 
@@ -373,9 +373,9 @@ def wrong_result(
         return None if steps(after) > most else ("value", f"its result does not end: {error}")
     except Exception as error:
         return "value", f"its result fails: {told(error)}"
-    found = difference(module, after, arguments, promise, want, got)
-    if found:
-        return "value", f"the value changes: {found}"
+    change = difference(module, after, arguments, promise, want, got)
+    if change:
+        return "value", f"the value changes: {change}"
     wrong = different_effects(before, devices, promise)
     return ("effect", wrong) if wrong else None
 

@@ -43,9 +43,9 @@ def difference(
     after : None where it is the same module, computed by other means.
     want, got : the values of the modules before and after.
     """
-    found = compare(got, want, promise)
-    if found is None or promise == BITS or found.reason or devices_of(before) > 1:
-        return found
+    change = compare(got, want, promise)
+    if change is None or promise == BITS or change.reason or devices_of(before) > 1:
+        return change
     spread, own = Spread(want), Spread(want)
     for seed in range(RUNS):
         try:
@@ -56,10 +56,10 @@ def difference(
         except (HloError, EndlessError, FloatingPointError):
             # A module that fails once it is shaken shows nothing of what may follow.
             return None
-        found = compare(own.forgiven(spread.forgiven(got, want), want), want, promise)
-        if found is None:
+        change = compare(own.forgiven(spread.forgiven(got, want), want), want, promise)
+        if change is None:
             return None
-    return found
+    return change
 
 
 class Spread:

@@ -102,8 +102,8 @@ def scatter(frame: Frame, instr: Instruction, attrs: Scatter, *operands: Any) ->
         first = operands[0], operands[half], operands[half + 1]
         wrong = updates_of_each(frame, instr, attrs, *first) > 1
     choose: Any = np.where
-    made = tuple(choose(wrong, another(each), each) for each in arrays)
-    return made if instr.shape.is_tuple else made[0]
+    results = tuple(choose(wrong, another(result), result) for result in arrays)
+    return results if instr.shape.is_tuple else results[0]
 
 
 def updates_of_each(

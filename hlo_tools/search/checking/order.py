@@ -28,11 +28,11 @@ OVERWRITTEN = ("HLO171", "HLO172")
 
 def broken_order(before: Module, after: Module) -> str | None:
     """The instruction that may now run before one for which it had to wait; None if none may."""
-    found = {c.name: c for c in after.computations}
+    computations = {c.name: c for c in after.computations}
     for computation in before.computations:
         if not any(i.control_predecessors or has_token(i) for i in computation.instructions):
             continue
-        left = found.get(computation.name)
+        left = computations.get(computation.name)
         if left is None or after.header.is_scheduled:
             continue
         wrong = _lost_dependency(computation, left)
@@ -74,13 +74,13 @@ def _earlier(
     computation: Computation, needs: Callable[[Instruction], tuple[Instruction, ...]]
 ) -> dict[Instruction, dict[Instruction, None]]:
     """The instructions that each one needs, at any depth, in order."""
-    found: dict[Instruction, dict[Instruction, None]] = {}
+    needed_by: dict[Instruction, dict[Instruction, None]] = {}
     for instr in computation.instructions:
         needed = needs(instr)
-        found[instr] = dict.fromkeys(needed)
-        for each in needed:
-            found[instr] |= found[each]
-    return found
+        needed_by[instr] = dict.fromkeys(needed)
+        for operand in needed:
+            needed_by[instr] |= needed_by[operand]
+    return needed_by
 
 
 def broken_memory(before: Module, after: Module) -> str | None:

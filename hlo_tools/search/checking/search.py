@@ -96,7 +96,7 @@ def search(
     pass_: Pass,
     examples: int,
     seed: int = 0,
-    given: Iterable[Module] = (),
+    modules: Iterable[Module] = (),
     watch: Callable[[Tally], None] = lambda _: None,
     aim: Aim | None = None,
 ) -> tuple[Failure | None, Tally]:
@@ -105,7 +105,7 @@ def search(
     Parameters
     ----------
     examples : how many modules to make.
-    given : modules to try first.
+    modules : modules to try first.
     watch : is called after each module.
     aim : of the modules; by default that of the pass.
 
@@ -136,7 +136,7 @@ def search(
     judge = Judge[Module, Failure](question, lambda _, __: watch(tally))
     # A golden case may have constants that are left out, which is nobody's fault here.
     with elided_untold():
-        worse = first(chain(given, islice(candidates, examples)), judge)
+        worse = first(chain(modules, islice(candidates, examples)), judge)
     return worse[1] if worse else next(iter(failures), None), tally
 
 

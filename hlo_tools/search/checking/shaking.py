@@ -85,8 +85,8 @@ class ShakenFrame(Frame):
 
         def shaken(of: Instruction, attrs: Any, *operands: Value) -> Value:
             # Terms of a sum may cancel, so it is not the sum that rounding changes a little.
-            given = [self.shake(operand, eps) for operand in operands] if several else operands
-            value = function(of, attrs, *given)
+            inputs = [self.shake(operand, eps) for operand in operands] if several else operands
+            value = function(of, attrs, *inputs)
             return self.shake(self.shake.turned(value) if has_phases else value, eps, drift)
 
         return shaken

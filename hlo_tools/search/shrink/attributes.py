@@ -93,9 +93,9 @@ def squeezes(instructions: Sequence[Instruction]) -> Iterator[Edit]:
     ones = sorted({(len(d), n) for d in dims for n, size in enumerate(d) if size == 1})
     for rank, axis in ones:
         yield without(instructions, {d: axis for d in dims if len(d) == rank and d[axis] == 1})
-    for each in dims:
-        for axis in range(len(each)):
-            yield without(instructions, {each: axis})
+    for dim in dims:
+        for axis in range(len(dim)):
+            yield without(instructions, {dim: axis})
     for instr in instructions:
         yield from smaller_windows(instr)
 
@@ -176,9 +176,9 @@ def squeezed_attrs(instr: Instruction, axes: Mapping[Dims, int]) -> Attrs:
     if isinstance(attrs, Iota):
         return replace(attrs, iota_dimension=attrs.iota_dimension - (attrs.iota_dimension > axis))
     for name in ("padding", "slice", "window", *SIZES):
-        each: Any = getattr(attrs, name, ())
-        if each and len(each) == len(measured[0].dims) and not isinstance(attrs, Convolution):
-            return replace(attrs, **{name: each[:axis] + each[axis + 1 :]})
+        value: Any = getattr(attrs, name, ())
+        if value and len(value) == len(measured[0].dims) and not isinstance(attrs, Convolution):
+            return replace(attrs, **{name: value[:axis] + value[axis + 1 :]})
     listed: Any = getattr(attrs, "dimensions", None)
     if listed and all(isinstance(d, int) for d in listed):
         return replace(attrs, dimensions=lowered(listed, axis))

@@ -77,16 +77,18 @@ class Case:
         entry = entry if dead else without_dead(entry)
         used = {o for i in entry.instructions for o in (*i.operands, *i.control_predecessors)}
         used.add(entry.root)
-        kept = [p for p in entry.parameters if p in used]
+        used_ones = [p for p in entry.parameters if p in used]
         plan = {
             p: p.with_(attrs=ParameterNumber(number=i))
-            for i, p in enumerate(kept)
+            for i, p in enumerate(used_ones)
             if number(p) != i
         }
-        given = None if self.arguments is None else [self.arguments[number(p)] for p in kept]
-        alive = tuple(i for i in entry.instructions if i.opcode != "parameter" or i in kept)
+        arguments = (
+            None if self.arguments is None else [self.arguments[number(p)] for p in used_ones]
+        )
+        alive = tuple(i for i in entry.instructions if i.opcode != "parameter" or i in used_ones)
         entry = rebuild(_with(entry, alive), plan)
-        return Case(with_entry(self.module, entry), None if given is None else tuple(given))
+        return Case(with_entry(self.module, entry), None if arguments is None else tuple(arguments))
 
     def __str__(self) -> str:
         """The text of the module, and the arguments."""
@@ -104,8 +106,8 @@ def number(parameter: Instruction) -> int:
 
 
 def _with(entry: Computation, instructions: tuple[Instruction, ...]) -> Computation:
-    made = type(entry)(entry.name, instructions, entry.root, entry.execution_thread)
-    return entry if instructions == entry.instructions else made
+    smaller = type(entry)(entry.name, instructions, entry.root, entry.execution_thread)
+    return entry if instructions == entry.instructions else smaller
 
 
 def _is_plain(shape: Shape) -> bool:
@@ -135,9 +137,9 @@ def cost(value: Value) -> int:
 
 def _cost_of_row(array: Any) -> int:
     wide = array if array.dtype.kind in "biu" else array.astype(np.float64)
-    found: Any = np.unique(wide.reshape(-1), return_counts=True)
+    counts: Any = np.unique(wide.reshape(-1), return_counts=True)
     negative_zeros = int(((wide == 0) & np.signbit(wide)).sum()) if wide.dtype.kind == "f" else 0
-    pairs: Any = zip(*(numbers.tolist() for numbers in found), strict=True)
+    pairs: Any = zip(*(numbers.tolist() for numbers in counts), strict=True)
     return 2 * negative_zeros + sum(number_cost(x) * n for x, n in pairs if x != 0)
 
 

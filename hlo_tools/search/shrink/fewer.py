@@ -61,8 +61,8 @@ def unannotated(case: Case) -> Iterator[Case]:
     noted = [i for i in case.module.instructions() if i.annotations != NO_ANNOTATIONS]
     for some in (noted, *([i] for i in noted)):
         plan = {i: i.with_(annotations=NO_ANNOTATIONS) for i in some}
-        made = rebuild_module(case.module, lambda c, plan=plan: rebuild(c, plan))
-        yield Case(with_entry(made, made.entry), case.arguments)
+        smaller = rebuild_module(case.module, lambda c, plan=plan: rebuild(c, plan))
+        yield Case(with_entry(smaller, smaller.entry), case.arguments)
 
 
 def roots(case: Case) -> Iterator[Case]:
@@ -102,8 +102,8 @@ def callees_alone(case: Case) -> Iterator[Case]:
         shapes = [p.shape for p in computation.parameters]
         if computation is not case.module.entry and not any(s.is_dynamic for s in shapes):
             zeros = tuple(tree(s, zero_array) for s in shapes)
-            given = None if case.arguments is None else zeros
-            yield Case(module_of(computation, case.module.name), given)
+            arguments = None if case.arguments is None else zeros
+            yield Case(module_of(computation, case.module.name), arguments)
 
 
 def without_parts(case: Case) -> Iterator[Case]:
@@ -141,16 +141,16 @@ def opened(case: Case) -> Iterator[Case]:
         if instr.opcode in SEQUENTIAL - {"call"} | {"fusion", "map"}:
             for n, callee in enumerate(instr.called):
                 if callee.root.shape.compatible(instr.shape):
-                    given = instr.operands[n + 1 : n + 2]
+                    operands = instr.operands[n + 1 : n + 2]
                     if instr.opcode != "conditional":
                         # A fusion may ignore its last operands; a call may not.
-                        given = instr.operands[: len(callee.parameters)]
-                    call = make("call", *given, called=[callee])
+                        operands = instr.operands[: len(callee.parameters)]
+                    call = make("call", *operands, called=[callee])
                     call = call.with_(name=names_of(module).unique("call"))
                     entry = rebuild(module.entry, {instr: call})
                     yield within(case, with_entry(module, entry))
                     # A call in it may be the very one that matters.
-                    body = inlined(callee, given, names_of(module))
+                    body = inlined(callee, operands, names_of(module))
                     yield case.with_entry(rebuild(module.entry, {instr: body}))
         if instr.opcode == "while":
             yield from second_iteration(case, instr)
@@ -164,14 +164,14 @@ def second_iteration(case: Case, loop: Instruction) -> Iterator[Case]:
     second = inlined(body, [first], names)
     unrolled = case.with_entry(rebuild(case.module.entry, {loop: second}))
     for instr in unrolled.module.entry.instructions:
-        if instr.name == first.name and (made := cut(unrolled, instr)) is not None:
-            yield made
+        if instr.name == first.name and (smaller := cut(unrolled, instr)) is not None:
+            yield smaller
 
 
 def within(case: Case, module: Module) -> Case:
     """The case of a module in which bodies stand for the calls of them."""
-    made = CallInliner().run(module, Log())
-    return Case(made, case.arguments).with_entry(made.entry)
+    smaller = CallInliner().run(module, Log())
+    return Case(smaller, case.arguments).with_entry(smaller.entry)
 
 
 def operands_instead(case: Case) -> Iterator[Case]:
@@ -188,25 +188,25 @@ def parameters_instead(case: Case) -> Iterator[Case]:
     entry = case.module.entry
     for instr in entry.instructions:
         if instr.opcode != "parameter" and instr is not entry.root and instr.shape.is_array:
-            made = cut(case, instr)
-            if made is not None:
-                yield made
+            smaller = cut(case, instr)
+            if smaller is not None:
+                yield smaller
 
 
 def cut(case: Case, instr: Instruction) -> Case | None:
     """A parameter in the place of one instruction; None if that has no value."""
-    entry, given = case.module.entry, case.arguments
-    if given is not None:
+    entry, arguments = case.module.entry, case.arguments
+    if arguments is not None:
         until = with_entry(case.module, without_dead(replace(entry, root=instr)))
         try:
-            value = run(replace(until, header=bare(until).header), given)
+            value = run(replace(until, header=bare(until).header), arguments)
         except (HloError, EndlessError):
             return None
-        given = (*given, value)
+        arguments = (*arguments, value)
     name = names_of(case.module).unique("p")
     parameter = make("parameter", shape=instr.shape, number=len(entry.parameters))
     changed = rebuild(entry, {instr: parameter.with_(name=name)})
-    return Case(case.module, given).with_entry(changed)
+    return Case(case.module, arguments).with_entry(changed)
 
 
 def inner(case: Case) -> Iterator[Case]:
@@ -229,18 +229,18 @@ def changed_inside(
 ) -> Case:
     """The case with a plan carried out in one computation that is called."""
 
-    def change(each: Computation) -> Computation:
-        if each.name != computation.name:
-            return each
-        own = {i.name: i for i in each.instructions}
+    def change(other: Computation) -> Computation:
+        if other.name != computation.name:
+            return other
+        own = {i.name: i for i in other.instructions}
         there = {
             own[old.name]: own[new.name] if new in computation.instructions else new
             for old, new in plan.items()
         }
-        return without_dead(rebuild(each, there))
+        return without_dead(rebuild(other, there))
 
-    made = rebuild_module(case.module, change)
-    return Case(made, case.arguments).with_entry(made.entry)
+    smaller = rebuild_module(case.module, change)
+    return Case(smaller, case.arguments).with_entry(smaller.entry)
 
 
 def merged(case: Case) -> Iterator[Case]:

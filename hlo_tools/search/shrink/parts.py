@@ -78,14 +78,14 @@ def values_in(case: Case) -> FirstValues:
 def parts(case: Case) -> Iterator[Case]:
     """Parts of a case that may fail by themselves, the smallest first; then less and less of it."""
     values = values_in(case)
-    made: set[tuple[Instruction, int]] = set()
+    tried: set[tuple[Instruction, int]] = set()
     positions = [{i: n for n, i in enumerate(c.instructions)} for c in running(case.module)]
     for depth in DEPTHS:
         for position in positions:
             for instr in position:
                 part = sorted(part_of(instr, depth), key=position.__getitem__)
-                if "leaf" not in instr.row.traits and (instr, len(part)) not in made:
-                    made.add((instr, len(part)))
+                if "leaf" not in instr.row.traits and (instr, len(part)) not in tried:
+                    tried.add((instr, len(part)))
                     yield from as_case(case, values, part)
     yield from inner(case, values)
     yield from cut_down(case, values)
@@ -122,8 +122,8 @@ def as_case(case: Case, values: FirstValues, part: Sequence[Instruction]) -> Ite
     free = {i: i.with_(control_predecessors=()) for i in part if i.control_predecessors}
     whole = Computation("main", (*needed, *part), part[-1])
     entry = rebuild(whole, {**plan, **free})
-    given = None if case.arguments is None else tuple(values.of[n] for n in needed)
-    yield Case(module_of(entry, case.module.name), given)
+    arguments = None if case.arguments is None else tuple(values.of[n] for n in needed)
+    yield Case(module_of(entry, case.module.name), arguments)
 
 
 def inner(case: Case, values: FirstValues) -> Iterator[Case]:
@@ -132,8 +132,8 @@ def inner(case: Case, values: FirstValues) -> Iterator[Case]:
         parameters = computation.parameters
         known = all(p in values.of for p in parameters)
         if computation is not case.module.entry and (known or case.arguments is None):
-            given = None if case.arguments is None else tuple(values.of[p] for p in parameters)
-            yield Case(module_of(computation, case.module.name), given).with_entry(computation)
+            arguments = None if case.arguments is None else tuple(values.of[p] for p in parameters)
+            yield Case(module_of(computation, case.module.name), arguments).with_entry(computation)
 
 
 def cut_down(case: Case, values: FirstValues) -> Iterator[Case]:
@@ -168,11 +168,11 @@ def without(
     for number, instr in enumerate(needed):
         parameter = make("parameter", shape=instr.shape, number=count + number)
         plan[instr] = parameter.with_(name=names.unique("p"))
-    given = case.arguments
-    if given is not None:
-        given = (*given, *[values.of[n] for n in needed])
+    arguments = case.arguments
+    if arguments is not None:
+        arguments = (*arguments, *[values.of[n] for n in needed])
     entry = rebuild(module.entry, plan)
-    yield Case(with_entry(module, entry), given).with_entry(entry)
+    yield Case(with_entry(module, entry), arguments).with_entry(entry)
 
 
 def alone(instr: Instruction) -> Module:

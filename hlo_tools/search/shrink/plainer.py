@@ -26,8 +26,8 @@ def plainer(case: Case) -> Iterator[Case]:
     """Cases with one array changed, the plainest first."""
     for n, argument in enumerate(case.arguments or ()):
         for value in plainer_values(argument):
-            given = cast("tuple[Value, ...]", case.arguments)
-            yield Case(case.module, (*given[:n], value, *given[n + 1 :]))
+            arguments = cast("tuple[Value, ...]", case.arguments)
+            yield Case(case.module, (*arguments[:n], value, *arguments[n + 1 :]))
     for instr in case.module.instructions():
         if isinstance(instr.attrs, Constant) and instr.shape.is_array:
             for value in plainer_values(instr.attrs.literal.value):

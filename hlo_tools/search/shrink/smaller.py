@@ -94,7 +94,7 @@ def fit(value: Value, shape: Shape, cut: Cut) -> Value:
     """A value in another shape."""
     if isinstance(value, tuple):
         pairs = zip(cast("tuple[Value, ...]", value), shape.elements, strict=True)
-        return tuple(fit(element, each, cut) for element, each in pairs)
+        return tuple(fit(element, value_part, cut) for element, value_part in pairs)
     return None if value is None else cut(np.asarray(value), shape)
 
 

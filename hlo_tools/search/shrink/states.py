@@ -32,41 +32,41 @@ def narrower_loops(case: Case) -> Iterator[Case]:
             choices = [(n,) for n in range(count)]
             if count > 2:
                 choices += [(*range(n), *range(n + 1, count)) for n in range(count)]
-            for kept in choices:
-                made = _narrowed(case, loop, kept)
-                if made is not None:
-                    yield made
+            for choice in choices:
+                smaller = _narrowed(case, loop, choice)
+                if smaller is not None:
+                    yield smaller
 
 
-def _narrowed(case: Case, loop: Instruction, kept: tuple[int, ...]) -> Case | None:
+def _narrowed(case: Case, loop: Instruction, indices: tuple[int, ...]) -> Case | None:
     """The case with some elements of a loop's state; None where the whole state is needed."""
     entry, names = case.module.entry, names_of(case.module)
-    shapes = [loop.shape.elements[n] for n in kept]
-    shape = shapes[0] if len(kept) == 1 else tuple_of(*shapes)
+    shapes = [loop.shape.elements[n] for n in indices]
+    shape = shapes[0] if len(indices) == 1 else tuple_of(*shapes)
     called: list[Computation] = []
-    for each in loop.called:
-        made = _of_state(each, kept, shape, names, is_body=each is loop.called[1])
-        if made is None:
+    for callee in loop.called:
+        smaller = _of_state(callee, indices, shape, names, is_body=callee is loop.called[1])
+        if smaller is None:
             return None
-        called.append(made)
-    started = _start(case, loop.operands[0], kept, names)
+        called.append(smaller)
+    started = _start(case, loop.operands[0], indices, names)
     if started is None:
         return None
-    start, given = started
+    start, arguments = started
     new = make("while", start, called=called).with_(name=loop.name)
     plan: dict[Instruction, Instruction] = {loop: new}
     for user in users(entry)[loop]:
         at = _index(user)
-        if at not in kept:
+        if at not in indices:
             return None
-        plan[user] = new if len(kept) == 1 else _element(new, kept.index(at), user.name)
-    made = rebuild(entry, plan)
-    return Case(with_entry(case.module, made), given).with_entry(made)
+        plan[user] = new if len(indices) == 1 else _element(new, indices.index(at), user.name)
+    smaller = rebuild(entry, plan)
+    return Case(with_entry(case.module, smaller), arguments).with_entry(smaller)
 
 
 def _of_state(
     computation: Computation,
-    kept: tuple[int, ...],
+    indices: tuple[int, ...],
     shape: Shape,
     names: NameSupply,
     *,
@@ -80,8 +80,8 @@ def _of_state(
         at = _index(user)
         if at is None:
             return None
-        if at in kept:
-            plan[user] = new if len(kept) == 1 else _element(new, kept.index(at), user.name)
+        if at in indices:
+            plan[user] = new if len(indices) == 1 else _element(new, indices.index(at), user.name)
         elif user.shape.is_array:
             zeros: Any = np.zeros(user.shape.dims, user.shape.element_type.dtype)
             nothing = make("constant", literal=literal(zeros, user.shape))
@@ -92,9 +92,9 @@ def _of_state(
     if is_body:
         if root.opcode != "tuple":
             return None
-        parts = [root.operands[n] for n in kept]
-        new_root = parts[0] if len(kept) == 1 else make("tuple", *parts).with_(name=root.name)
-        if new_root is not root.operands[kept[0]]:
+        parts = [root.operands[n] for n in indices]
+        new_root = parts[0] if len(indices) == 1 else make("tuple", *parts).with_(name=root.name)
+        if new_root is not root.operands[indices[0]]:
             plan[root] = new_root
         else:
             computation = replace(computation, root=new_root)
@@ -102,27 +102,27 @@ def _of_state(
 
 
 def _start(
-    case: Case, start: Instruction, kept: tuple[int, ...], names: NameSupply
+    case: Case, start: Instruction, indices: tuple[int, ...], names: NameSupply
 ) -> tuple[Instruction, tuple[Any, ...] | None] | None:
     """The elements with which the loop begins, and the arguments, among them perhaps new ones."""
-    given = case.arguments
+    arguments = case.arguments
     if start.opcode == "tuple":
-        parts = [start.operands[n] for n in kept]
+        parts = [start.operands[n] for n in indices]
     elif start.opcode == "parameter":
         count = len(case.module.entry.parameters)
         parts = [
             make("parameter", shape=start.shape.elements[n], number=count + k).with_(
                 name=names.unique("p")
             )
-            for k, n in enumerate(kept)
+            for k, n in enumerate(indices)
         ]
-        if given is not None:
-            value = cast("tuple[Any, ...]", given[number(start)])
-            given = (*given, *[value[n] for n in kept])
+        if arguments is not None:
+            value = cast("tuple[Any, ...]", arguments[number(start)])
+            arguments = (*arguments, *[value[n] for n in indices])
     else:
         return None
     whole = parts[0] if len(parts) == 1 else make("tuple", *parts).with_(name=names.unique("tuple"))
-    return whole, given
+    return whole, arguments
 
 
 def _index(instr: Instruction) -> int | None:
