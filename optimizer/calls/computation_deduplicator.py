@@ -3,6 +3,9 @@
 Frameworks emit the same scalar `add` once for every reduce. Only computations without loops and
 calls of their own count, as in XLA: sharing must never make two sequential call sites one, nor may
 two fusions share a body.
+
+    r = f32[] reduce(x, zero), to_apply=add.1      r = f32[] reduce(x, zero), to_apply=add.1
+    s = f32[] reduce(y, zero), to_apply=add.2      s = f32[] reduce(y, zero), to_apply=add.1
 """
 
 from __future__ import annotations

@@ -3,6 +3,9 @@
 A buffer, or a fact such as a trip count, belongs to one call site of the program. A loop body that
 two loops share has two, so each loop gets a copy. Computations that are applied element by
 element (`to_apply` of a reduce, a fusion's body) stay shared: they own no buffers.
+
+    v = (s32[]) while(x), condition=c, body=b      v = (s32[]) while(x), condition=c, body=b
+    w = (s32[]) while(y), condition=c, body=b      w = (s32[]) while(y), condition=c.1, body=b.1
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 What `optimizer.fusion.instruction_fusion` decides by rules going backwards, this decides by a model
 of the device: see `optimizer.fusion.priority`.
+
+    e = f32[8] exponential(x)      f = f32[8] fusion(x), calls={ negate(exponential(x)) }
+    n = f32[8] negate(e)
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Splits collectives into a start and a done, so that something else can run in between."""
+"""Splits collectives into a start and a done, so that something else can run in between.
+
+r = f32[8] all-reduce(x), to_apply=add      s = f32[8] all-reduce-start(x), to_apply=add
+r = f32[8] all-reduce-done(s)
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Arrays of a device lie in row-major order. A result that HLO wants in another layout would be
 computed in that one, and then transposed into rows.
+
+    (f32[2,3]{0,1})->f32[2,3]{0,1}      (f32[2,3]{1,0})->f32[2,3]{1,0}
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Finds outputs for parameters whose memory the caller gives up."""
+"""Finds outputs for parameters whose memory the caller gives up.
+
+buffer_donor={ (0, {}) }      input_output_alias={ {}: (0, {}, may-alias) }
+"""
 
 from __future__ import annotations
 

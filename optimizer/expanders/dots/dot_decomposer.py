@@ -4,6 +4,12 @@ In that form the batch dimensions come first, in order, and after them each oper
 contracting dimension and at most one that is free. Transposes bring the dimensions into the order
 batch, free, contracting (on the right: batch, contracting, free), reshapes make each kind one.
 
+    d = f32[8,6] dot(x, y), lhs_contracting_dims={0,1}, rhs_contracting_dims={0,1}
+
+    a = f32[8,20] reshape(transpose(x))            of x: f32[4,5,8]
+    b = f32[20,6] reshape(y)                       of y: f32[4,5,6]
+    d = f32[8,6] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+
 The sums have the same terms; but libraries may add them up in another order.
 """
 

@@ -4,6 +4,12 @@ In that form the indices are a matrix whose rows are the index vectors, the vect
 first dimensions of the operand in order, no dimension of a slice is collapsed, and the slices come
 after the batch: index_vector_dim=1, start_index_map={0,1,...}, collapsed_slice_dims={},
 offset_dims={1,2,...}. Transposes and reshapes around the gather make up the difference.
+
+    g = f32[5,8] gather(x, i), collapsed_slice_dims={0}, slice_sizes={1,8}, ...    of i: s32[5]
+
+    r = s32[5,1] reshape(i)
+    t = f32[5,1,8] gather(x, r), collapsed_slice_dims={}, slice_sizes={1,8}, ...
+    g = f32[5,8] reshape(t)
 """
 
 from __future__ import annotations

@@ -4,6 +4,12 @@ In that form the indices are a matrix whose rows are the index vectors, the vect
 first dimensions of the operand in order, and the updates are whole windows after the batch:
 index_vector_dim=1, scatter_dims_to_operand_dims={0,1,...}, inserted_window_dims={},
 update_window_dims={1,2,...}. Transposes and reshapes around the scatter make up the difference.
+
+    s = f32[9,8] scatter(x, i, u), inserted_window_dims={0}, ...    of i: s32[5], u: f32[5,8]
+
+    r = s32[5,1] reshape(i)
+    v = f32[5,1,8] reshape(u)
+    s = f32[9,8] scatter(x, r, v), inserted_window_dims={}, ...
 """
 
 from __future__ import annotations
