@@ -78,7 +78,6 @@ def _run(frame: Frame, computation: Computation, arguments: Sequence[Value], bat
 
 
 def _lift(frame: Frame, instr: Instruction, operands: list[Value], batch: Dims) -> Value:
-    """One instruction's lifted value."""
     ranks = {operand.shape.rank for operand in instr.operands}
     scalars = ranks == {0} and instr.shape.rank == 0
     value: Value

@@ -194,7 +194,6 @@ def evaluate_rng_bit_generator(
 
 
 def _as_bits(words: Array, element_type: ElementType) -> Array:
-    """The low bits of words as elements of a type."""
     if element_type.is_integer and element_type.bits < 8:
         return narrowed(words, element_type)
     bits = words & words.dtype.type(2**element_type.bits - 1)

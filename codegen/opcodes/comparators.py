@@ -168,7 +168,6 @@ def _is(instr: Instruction, *directions: str) -> bool:
 
 
 def _key(less: Instruction) -> SortKey | None:
-    """The key of one comparison."""
     if not _is(less, "LT", "GT") or less.operands[0].shape.element_type.is_complex:
         return None
     left, right = less.operands

@@ -140,7 +140,6 @@ def typedefs_of_others(used: set[str]) -> str:
 
 
 def _filled(template: str, element_type: ElementType) -> str:
-    """A template for an element type."""
     kind = wide(element_type)
     bits = element_type.bits
     unsigned = kind.replace("s", "u")

@@ -174,7 +174,6 @@ class Schedule:
         return self._known[buffer, kind]
 
     def _constant(self, value: Value) -> str:
-        """The address of a constant."""
         literal = literal_of(value.instruction)
         index = [i for i, _ in value.instruction.shape.leaves()][value.leaf]
         for element in index:

@@ -207,7 +207,6 @@ def _work(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
 
 
 def _largest(arguments: Sequence[int | Expr | Letter | Matrix]) -> int:
-    """The elements of the largest matrix."""
     return max(prod(a.dims) for a in arguments if isinstance(a, Matrix))
 
 

@@ -228,7 +228,6 @@ def _once(
     call: Callable[[], Any],
     sites: tuple[KernelSite, ...],
 ) -> Profile:
-    """One run."""
     recorder.hlo_take_events(None, 0)
     begin = time.perf_counter()
     value = call()

@@ -198,7 +198,6 @@ int main(void) {{
 
 
 def _of(array: ArrayParameter, device: int, head: FunctionSignature) -> str:
-    """The array of a device."""
     return f"{array.name}[{device}]" if head.devices > 1 else array.name
 
 

@@ -52,7 +52,6 @@ def with_clocks(program: Program) -> Program:
 
 
 def _clocks(callers: Callers) -> str:
-    """The macros."""
     rows = callers.table.rows if callers.table else ()
     direct = callers.kernel_steps[: len(callers.kernel_steps) - len(rows)]
     calls = {step.call.function: step.call for step in direct}

@@ -150,7 +150,6 @@ class _RowsOfTiles(RadixTile):
         return self.kernel.stage(statements, blocks, THREADS, COUNTS)
 
     def _count_digits(self, own: Name, j: Sum) -> None:
-        """Count the digits of an element."""
         words = [
             self.body.let("u32", "word", Cast("u32", word(j)))
             for word, _ in self.words(self.word_of_operands)

@@ -207,7 +207,6 @@ class RadixTile:
         return item(sources[k], position) if sources else self._stored(self.instr.operands[k], j)
 
     def _stored(self, operand: Instruction, j: Sum) -> Expr:
-        """An element of an operand, as it is stored."""
         element = self.body.element(operand, self._at(j))
         return self.body.stored(operand.shape.element_type, element)
 

@@ -48,8 +48,6 @@ _NAME, _USED = b"dltensor", b"used_dltensor"
 
 
 class _DLTensor(ctypes.Structure):
-    """DLTensor."""
-
     _fields_ = (
         ("data", ctypes.c_void_p),
         ("device_type", ctypes.c_int32),
@@ -65,8 +63,6 @@ class _DLTensor(ctypes.Structure):
 
 
 class _Managed(ctypes.Structure):
-    """DLManagedTensor."""
-
     _fields_ = (("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
 

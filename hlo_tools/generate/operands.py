@@ -178,7 +178,6 @@ def _reduce_precision(random: Random, shape: Shape, _given: dict[str, Any]) -> W
 
 @operands_for("tuple")
 def _tuple(_random: Random, shape: Shape, _given: dict[str, Any]) -> Wanted:
-    """Of the elements."""
     need(shape.is_tuple)
     return Wanted(list(shape.elements))
 
@@ -214,7 +213,6 @@ def _broadcast(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
 
 @operands_for("transpose")
 def _transpose(random: Random, shape: Shape, wishes: dict[str, Any]) -> Wanted:
-    """By any permutation."""
     moved = wishes.get("dimensions") or tuple(random.sample(range(shape.rank), shape.rank))
     need(len(moved) == shape.rank)
     dims = [0] * shape.rank

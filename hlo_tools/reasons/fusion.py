@@ -74,7 +74,6 @@ def _why_merged(
 
 
 def _find(module: Module, name: str) -> tuple[Computation, Instruction]:
-    """An instruction, and the computation that it is in."""
     computation_of = {i: c for c in sequential_computations(module) for i in c.instructions}
     instr = instruction_named(
         name, computation_of, module, "no computation that is fused has an instruction {}"

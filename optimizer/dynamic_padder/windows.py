@@ -157,7 +157,6 @@ def _surrounded(
 
 
 def _neutral(instr: Instruction, body: Computation, like: Instruction) -> Instruction:
-    """The neutral element of a computation."""
     kind = like.shape.element_type
     return identity(instr, identity_of(body, kind), kind)
 

@@ -78,6 +78,5 @@ def _info(shape: Shape) -> Shape:
 
 
 def _row_and_column(shape: Shape) -> tuple[Instruction, Instruction]:
-    """The row and the column of each element."""
     row, column = (counting(S32, shape.dims, axis) for axis in (shape.rank - 2, shape.rank - 1))
     return row, column

@@ -130,7 +130,6 @@ class Buffers:
         return donations
 
     def _own(self, value: Value) -> Buffer:
-        """A buffer for one value."""
         stays = [(first, last, value) for first, last in value.live]
         is_fixed = value.kind == "parameter" and value not in self._donated
         fixed = value if is_fixed or value.kind == "constant" else None

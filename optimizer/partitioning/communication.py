@@ -241,7 +241,6 @@ class Network:
         return spread(make("compare", flag, 0, direction="NE"), like.shape.dims)
 
     def _groups(self, groups: Groups) -> ReplicaGroups:
-        """Groups of partitions, in each replica."""
         replicas, partitions = self.grid
         return ReplicaGroups(tuple(
             tuple(replica * partitions + partition for partition in group)

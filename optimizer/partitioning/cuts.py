@@ -232,7 +232,6 @@ def mesh_axis(axes: Iterable[SubAxis], mesh: Mesh) -> CutAxis:
 
 
 def _last_axis(tiles: TileAssignment, dim: int) -> CutAxis:
-    """The axis of a dimension of tiles."""
     array = tiles.device_array()
     places = np.empty(array.size, np.int64)
     places[array] = np.indices(array.shape)[dim]

@@ -45,7 +45,6 @@ def attribute_text(instr: Any, key: str, spec: AttributeSpec) -> Field:
 
 
 def _plain(instr: Any, key: str, spec: AttributeSpec) -> Field:
-    """A field that is called as the attribute is."""
     value = getattr(instr, key)
     if spec.kind == "bool":
         return str(bool(value)).lower()

@@ -120,7 +120,6 @@ def found(things: Sequence[_Thing], number: int, at: Cursor) -> _Thing:
 
 
 def _group(at: Cursor, dialects: Sequence[str], read: Callable[[str], _Thing]) -> list[_Thing]:
-    """Things of one dialect."""
     dialect = found(dialects, at.number(), at)
     return [read(dialect) for _ in range(at.count())]
 

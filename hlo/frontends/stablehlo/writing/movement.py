@@ -53,7 +53,6 @@ def constant(scope: WritingScope, instr: Instruction) -> Tree:
 
 
 def _leaves(literal: Literal) -> list[Literal]:
-    """The arrays of a literal."""
     if not literal.shape.is_tuple:
         return [literal]
     return [leaf for element in literal.elements for leaf in _leaves(element)]

@@ -40,7 +40,6 @@ _ANY_F8 = re.compile(r"dot_any_f8_any_f8_f32(?P<fast>_fast_accum)?")
 
 
 def _precision(words: Sequence[str], operands: int = 2) -> str:
-    """The precision of each operand."""
     said = [*words, *["default"] * (operands - len(words))]
     return listed(enumeration("precision", word.upper()) for word in said)
 
