@@ -27,11 +27,13 @@ class Emitted(NamedTuple):
     ----------
     passes : the names of the passes that change a kernel.
     statements : those of each kernel after the last pass, by the kernel's name.
+    functions : the statements of the functions that belong to kernels, as those of threads.
     """
 
     program: Program
     passes: frozenset[str]
     statements: dict[str, Sequence[Statement]]
+    functions: list[Sequence[Statement]]
 
     @property
     def names(self):
@@ -49,8 +51,8 @@ class Emitted(NamedTuple):
 
     @property
     def nested(self):
-        """The statements of all kernels, and those inside of them."""
-        return [s for kernel in self.statements.values() for s in nested(kernel)]
+        """The statements of all kernels and their functions, and those inside of them."""
+        return [s for body in (*self.statements.values(), *self.functions) for s in nested(body)]
 
     @property
     def loops(self):
@@ -61,16 +63,18 @@ class Emitted(NamedTuple):
 def emitted(module, *, optimize=True):
     """A module, or its text, as C; optimized or as it is."""
     module = hlo.parse(module) if isinstance(module, str) else module
-    states, changing = {}, set()
+    states, functions, changing = {}, {}, set()
 
-    def watch(kernel, name, statements, _):
+    def watch(kernel, name, statements, writing):
         statements = tuple(statements)
         if name and statements != states[kernel]:
             changing.add(name)
         states[kernel] = statements
+        functions.update({(kernel, f): each.body for f, each in writing.writer.functions.items()})
 
     made = optimized(module, target="cpu") if optimize else prepare(module)
-    return Emitted(emit_c.emit(made, watch=watch), frozenset(changing), states)
+    program = emit_c.emit(made, watch=watch)
+    return Emitted(program, frozenset(changing), states, [*functions.values()])
 
 
 def checked(module, *promise, optimize=False, **options):

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from math import prod
 
-import ml_dtypes
 import numpy as np
 import pytest
+from emitted import checked
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from products import FEW, product
+from strategies.compiled import check
 
 import emit_c
 import hlo
 import interpreter
+from codegen.statements import Call
 from emit_c.code import processor
+from emit_c.contraction.tiles import Tile
 
 LAYOUTS = {1: ["b0f_0io->b0f", "bf0_oi0->bf0", "f0b_i0o->0bf"],
            2: ["b01f_01io->b01f", "bf01_oi01->bf01", "f01b_i01o->01bf", "bf01_o01i->b0f1"],
@@ -25,25 +28,15 @@ def placed(labels: str, sizes: dict[str, int]) -> str:
     return ",".join(str(sizes[c]) for c in labels)
 
 
-def check(lhs, rhs, result, how, element_type="f32", target=None):
+def convolved(lhs, rhs, result, how, kind="f32", target=None):
+    """A convolution of arrays of a type, by their sizes."""
+    shapes = f"{kind}[{lhs}]", f"{kind}[{rhs}]", f"{target or kind}[{result}]"
+    return product(*shapes, how, opcode="convolution")
+
+
+def check_convolution(*case):
     """The C agrees exactly with the interpreter on small whole numbers."""
-    target = target or element_type
-    module = hlo.parse(
-        f"HloModule m\nENTRY e {{ x = {element_type}[{lhs}] parameter(0)\n"
-        f"y = {element_type}[{rhs}] parameter(1)\n"
-        f"ROOT r = {target}[{result}] convolution(x, y), {how} }}"
-    )
-    hlo.verify(module)
-    generator = np.random.default_rng(0)
-    shapes = [tuple(int(n) for n in dims.split(",")) for dims in (lhs, rhs)]
-    dtype = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f64": np.float64, "s8": np.int8,
-             "s32": np.int32, "c64": np.complex64}.get(element_type, np.float32)  # fmt: skip
-    arguments = [generator.integers(-2, 3, shape).astype(dtype) for shape in shapes]
-    executable = emit_c.compile(module, optimize=False)
-    np.testing.assert_array_equal(
-        np.asarray(executable(*arguments)), np.asarray(interpreter.evaluate(module, *arguments))
-    )
-    return executable
+    check(convolved(*case), arguments=FEW)
 
 
 @st.composite
@@ -87,7 +80,7 @@ def convolutions(draw):
 
 @given(convolutions(), st.sampled_from(["f32", "f32", "bf16", "f64", "s8", "c64"]))
 def test_all_kinds(case, element_type):
-    check(*case, element_type)
+    check_convolution(*case, element_type)
 
 
 DEPTHWISE = "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=40"
@@ -113,7 +106,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("element_type", ["f32", "bf16"])
 def test_tiled(name, element_type):
-    assert "static void hlo_tile" in check(*CASES[name], element_type).source
+    assert checked(convolved(*CASES[name], element_type), arguments=FEW).tiles
 
 
 @pytest.mark.parametrize("element_type", ["f32", "bf16"])
@@ -122,37 +115,34 @@ def test_features_go_before_places_by_transposes(element_type, pad, monkeypatch)
     """Where vectors are wide: short ones are filled by the few features."""
     monkeypatch.setattr(processor, "here", lambda: processor.Processor(64, 32, sums_bytes=False))
     rows = 30 + (pad != "0_0x0_0") * 2
-    executable = check(
-        "2,32,40,20", "3,3,20,2", f"2,{rows},{rows + 8},2",
-        f"window={{size=3x3 pad={pad}}}, dim_labels=b01f_01io->b01f", element_type,
-    )  # fmt: skip
+    shapes = "2,32,40,20", "3,3,20,2", f"2,{rows},{rows + 8},2"
+    how = f"window={{size=3x3 pad={pad}}}, dim_labels=b01f_01io->b01f"
+    made = checked(convolved(*shapes, how, element_type), arguments=FEW)
     # What has to be converted is not copied as it is.
-    calls = re.findall(
-        r"^ +hlo_transpose_u32\(.*, 20, (40|1280), \d+, 20\);$", executable.source, re.M
-    )
-    assert len(calls) == (element_type != "bf16")
+    assert ("hlo_transpose_u32" in made.names) == (element_type != "bf16")
 
 
 def test_holes_of_a_dilated_base_are_not_multiplied():
-    executable = check("1,9,8", "3,8,32", "1,17,32",
-                       "window={size=3 pad=1_1 lhs_dilate=2}, dim_labels=b0f_0io->b0f")  # fmt: skip
-    assert len(re.findall(r"^ +hlo_tile", executable.source, re.MULTILINE)) == 2
+    """One product for the places between holes, and one for the others."""
+    how = "window={size=3 pad=1_1 lhs_dilate=2}, dim_labels=b0f_0io->b0f"
+    made = checked(convolved("1,9,8", "3,8,32", "1,17,32", how), arguments=FEW)
+    assert sum(isinstance(s, Call) and isinstance(s.function, Tile) for s in made.nested) == 2
 
 
 def test_phases_may_meet_only_holes():
-    check("1,6,1", "1,1,8", "1,11,8",
+    check_convolution("1,6,1", "1,1,8", "1,11,8",
           "window={size=1 lhs_dilate=2}, dim_labels=b0f_0io->b0f")  # fmt: skip
 
 
 def test_rows_of_a_window_may_meet_only_holes():
-    check("1,1,13,6", "1,16,3,12", "1,2,4,12",
+    check_convolution("1,1,13,6", "1,16,3,12", "1,2,4,12",
           "window={size=1x16 stride=3x1 pad=-1_4x-1_-2 lhs_dilate=3x3 rhs_dilate=2x2}, "
           "dim_labels=b01f_01io->b01f, feature_group_count=2")  # fmt: skip
 
 
 def test_narrow_integers_are_summed_up_in_the_wider_result():
-    check("1,9,8", "3,8,32", "1,9,32", "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f", "s8",
-          target="s32")  # fmt: skip
+    how = "window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f"
+    check_convolution("1,9,8", "3,8,32", "1,9,32", how, "s8", "s32")
 
 
 @pytest.mark.parametrize("kind", ["s8", "u16", "s16"])

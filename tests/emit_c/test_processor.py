@@ -1,12 +1,9 @@
 """Tiles have the vectors of the processor that they are compiled for."""
 
-import re
-
-import numpy as np
 import pytest
+from emitted import checked, emitted
+from products import FEW, product
 
-import emit_c
-import hlo
 from emit_c.code import processor
 from emit_c.code.processor import (
     CacheLevel,
@@ -36,18 +33,9 @@ def test_flags_say_what_there_is():
 )
 def test_tiles_fit_into_registers(monkeypatch, vectors, shape):
     monkeypatch.setattr(processor, "here", lambda: Processor(*vectors, sums_bytes=False))
-    module = hlo.parse("""HloModule m
-ENTRY e {
-  x = f32[84,100] parameter(0)
-  y = f32[100,96] parameter(1)
-  ROOT d = f32[84,96] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}""")
-    generator = np.random.default_rng(0)
-    x, y = (generator.integers(-9, 9, s).astype(np.float32) for s in ((84, 100), (100, 96)))
-    executable = emit_c.compile(module, optimize=False, remember=False)
-    np.testing.assert_array_equal(executable(x, y), x @ y)
-    tile = re.search(r"hlo_tile_\w+?_(\d+)x(\d+)x(\d+)_", executable.source)
-    assert tuple(map(int, tile.groups())) == shape
+    module = product("84,100", "100,96", "84,96")
+    (tile,) = checked(module, arguments=FEW, remember=False).tiles
+    assert (tile.rows, tile.vectors, tile.lanes) == shape
 
 
 def described(folder, *caches):
@@ -100,46 +88,50 @@ MANY_WAYS = Caches(CacheLevel(1, 48 << 10, 12), SECOND)
 SMALL_SECOND = Caches(FIRST, CacheLevel(2, 256 << 10, 8))
 
 
-@pytest.mark.parametrize(
-    ("caches", "sizes", "pattern"),
-    [
-        # Few rows read a matrix by chunks that fill half of the first level, 128 bytes a step.
-        (Caches(), (12, 768, 512), r"chunk < 6;"),
-        (LARGE_FIRST, (12, 768, 512), r"chunk < 3;"),
-        # By no chunks where it stays in the second level.
-        (LARGE_SECOND, (12, 768, 512), r"hlo_tile_np_12x2x16"),
-        # A tile has as many rows as there are ways, if rows are a way apart.
-        (Caches(), (96, 1024, 16), r"hlo_tile_n\d*v_8x1x16"),
-        (MANY_WAYS, (96, 1024, 16), r"hlo_tile_n\d*v_12x1x16"),
-        # Many rows read a packed matrix, of which half of the second level has room for panels.
-        (Caches(), (96, 1000, 3008), r"for \(s64 t_1 = 0; t_1 < 1000;"),
-        (SMALL_SECOND, (96, 1000, 3008), r"for \(s64 t_1 = 0; t_1 < 500;"),
-    ],
-)
-def test_decisions_follow_from_the_caches(monkeypatch, caches, sizes, pattern):
+def made_here(monkeypatch, caches, module):
+    """What the C is made of on a processor with some caches."""
     here = Processor(64, 32, sums_bytes=False, caches=caches)
     monkeypatch.setattr(processor, "here", lambda: here)
+    return emitted(module, optimize=False)
+
+
+@pytest.mark.parametrize(
+    ("caches", "sizes", "counter", "trips"),
+    [
+        # Few rows read a matrix by chunks that fill half of the first level, 128 bytes a step.
+        (Caches(), (12, 768, 512), "chunk", 6),
+        (LARGE_FIRST, (12, 768, 512), "chunk", 3),
+        # Many rows read a packed matrix, of which half of the second level has room for panels.
+        (Caches(), (96, 1000, 3008), "t_1", 1000),
+        (SMALL_SECOND, (96, 1000, 3008), "t_1", 500),
+    ],
+)
+def test_blocks_fill_the_caches(monkeypatch, caches, sizes, counter, trips):
     rows, depth, columns = sizes
-    module = hlo.parse(f"""HloModule m
-ENTRY e {{
-  x = f32[{rows},{depth}] parameter(0)
-  y = f32[{depth},{columns}] parameter(1)
-  ROOT d = f32[{rows},{columns}] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
-}}""")
-    source = emit_c.compile(module, optimize=False, remember=False).source
-    assert re.search(pattern, source)
+    module = product(f"{rows},{depth}", f"{depth},{columns}", f"{rows},{columns}")
+    made = made_here(monkeypatch, caches, module)
+    assert trips in [loop.stop for loop in made.loops if loop.name == counter]
+
+
+@pytest.mark.parametrize(
+    ("caches", "sizes", "shared", "rows"),
+    [
+        # By no chunks where it stays in the second level.
+        (LARGE_SECOND, (12, 768, 512), "p", 12),
+        # A tile has as many rows as there are ways, if rows are a way apart.
+        (Caches(), (96, 1024, 16), "v", 8),
+        (MANY_WAYS, (96, 1024, 16), "v", 12),
+    ],
+)
+def test_tiles_fit_into_the_caches(monkeypatch, caches, sizes, shared, rows):
+    count, depth, columns = sizes
+    module = product(f"{count},{depth}", f"{depth},{columns}", f"{count},{columns}")
+    tiles = made_here(monkeypatch, caches, module).tiles
+    assert {(tile.shared, tile.rows) for tile in tiles} == {(shared, rows)}
 
 
 @pytest.mark.parametrize(("caches", "by_rows"), [(LARGE_SECOND, False), (SMALL_SECOND, True)])
 def test_a_matrix_is_large_if_it_is_outside_of_the_second_level(monkeypatch, caches, by_rows):
     """Then its f16, which are converted, are read row after row."""
-    here = Processor(64, 32, sums_bytes=False, caches=caches)
-    monkeypatch.setattr(processor, "here", lambda: here)
-    module = hlo.parse("""HloModule m
-ENTRY e {
-  x = f16[8,1024] parameter(0)
-  y = f16[1024,1024] parameter(1)
-  ROOT d = f32[8,1024] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}""")
-    source = emit_c.compile(module, optimize=False, remember=False).source
-    assert ("hlo_tile" in source) != by_rows
+    module = product("f16[8,1024]", "f16[1024,1024]", "f32[8,1024]")
+    assert bool(made_here(monkeypatch, caches, module).tiles) != by_rows

@@ -1,32 +1,21 @@
 """Register tiles do not depend on the module: they are shared, and all of one size."""
 
 import json
-import re
 
-import numpy as np
 import pytest
-from strategies.compiled import check, whole
+from emitted import checked
+from products import product
+from strategies.compiled import whole
 
-import emit_c
-import hlo
+from codegen.statements import Call
 from emit_c.contraction.library import as_json, of_json
 from emit_c.contraction.tiles import PAIRS, Tile
 from hlo.types.element_type import ELEMENT_TYPES
 
 
-def compiled(text):
-    """The C of a module that gives what the interpreter gives, for small whole numbers."""
-    return check(f"HloModule m\nENTRY e {{\n{text}\n}}", arguments=whole(-9, 9)).source
-
-
-def tiles(source):
-    """The names of the tiles that a file defines."""
-    return re.findall(r"^static void (hlo_tile_\w+)\(", source, re.MULTILINE)
-
-
-def called_tiles(text):
-    """The tiles that the C of a module calls."""
-    return emit_c.emit(hlo.parse(f"HloModule m\nENTRY e {{\n{text}\n}}")).parts.tiles
+def tiled(text):
+    """What the C is made of, if it gives what the interpreter gives for small whole numbers."""
+    return checked(f"HloModule m\nENTRY e {{\n{text}\n}}", arguments=whole(-9, 9))
 
 
 @pytest.mark.parametrize("known", [None, 640])
@@ -47,20 +36,14 @@ ROOT r = (f32[{n},{k}], f32[{n},96]) tuple(d, f)"""
 
 @pytest.mark.parametrize(("rows", "columns"), [(28, 128), (25, 128), (41, 126), (27, 127)])
 def test_dots_of_other_sizes_share_a_tile_that_covers_all_rows_and_lanes(rows, columns):
-    assert len(tiles(compiled(TWO.format(n=rows, k=columns)))) == 1
+    assert len(tiled(TWO.format(n=rows, k=columns)).tiles) == 1
 
 
 @pytest.mark.usefixtures("wide")
 def test_tiles_that_add_do_not_meet():
     """Sums of 8192 bytes are exact in f32 only in parts."""
-    text = """x = u8[41,8192] parameter(0)  y = u8[8192,100] parameter(1)
-ROOT d = s32[41,100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"""
-    module = hlo.parse(f"HloModule m\nENTRY e {{\n{text}\n}}")
-    generator = np.random.default_rng(0)
-    x, y = (generator.integers(0, 256, s).astype(np.uint8) for s in ((41, 8192), (8192, 100)))
-    executable = emit_c.compile(module, optimize=False, remember=False)
-    assert len(tiles(executable.source)) == 2
-    np.testing.assert_array_equal(executable(x, y), x.astype(np.int32) @ y.astype(np.int32))
+    module = product("u8[41,8192]", "u8[8192,100]", "s32[41,100]")
+    assert len(checked(module, arguments=whole(0, 256), remember=False).tiles) == 2
 
 
 @pytest.mark.usefixtures("wide")
@@ -69,19 +52,16 @@ def test_the_tiles_of_a_batch_of_small_matrices_are_one_call():
 d = f32[50,8,8] dot(x, y), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0},
   rhs_contracting_dims={1}
 ROOT r = (f32[50,8,8]) tuple(d)"""
-    source = compiled(text)
-    kernel = source[source.index("static void d_kernel(") :]
-    call = re.search(r"^( *)hlo_tile_", kernel, re.MULTILINE)
-    assert call
-    assert call[1] == "  "  # not inside of a loop
-    assert "= {50, " in kernel
+    (kernel,) = tiled(text).statements.values()
+    (call,) = (s for s in kernel if isinstance(s, Call))  # not inside of a loop
+    assert isinstance(call.function, Tile)
 
 
 @pytest.mark.usefixtures("wide")
 def test_names_from_hlo_are_no_tiles():
     name = Tile("n", "v", 14, 2, 16, 1, ELEMENT_TYPES["f32"]).name
     text = TWO.format(n=28, k=128).replace("x = ", f"{name} = ").replace("(x,", f"({name},")
-    assert name in tiles(compiled(text))
+    assert name in [tile.name for tile in tiled(text).tiles]
 
 
 @pytest.mark.usefixtures("wide")
@@ -96,7 +76,7 @@ def test_small_contractions_share_few_tiles():
         results.append((f"f32[{rows},{columns}]", f"d{k}"))
     shapes, names = (", ".join(column) for column in zip(*results, strict=True))
     lines.append(f"ROOT r = ({shapes}) tuple({names})")
-    assert len(tiles(compiled("\n".join(lines)))) == 1
+    assert len(tiled("\n".join(lines)).tiles) == 1
 
 
 ONE = """x = f32[{m},{k}] parameter(0)  y = f32[{k},{n}] parameter(1)
@@ -109,8 +89,7 @@ ROOT r = (f32[{m},{n}]) tuple(d)"""
 def test_a_tile_has_no_more_rows_than_their_set_of_the_cache_has_ways(steps, rows):
     """Of rows 4 KiB apart, a line each lies in one set of 8 ways, of 2 KiB in two."""
     text = ONE.format(m=208, k=steps, n=16)
-    compiled(text)
-    (tile,) = called_tiles(text)
+    (tile,) = tiled(text).tiles
     assert tile.rows == rows
 
 
@@ -118,7 +97,5 @@ def test_a_tile_has_no_more_rows_than_their_set_of_the_cache_has_ways(steps, row
 @pytest.mark.parametrize(("columns", "shared"), [(256, "p"), (96, "v"), (1056, "q")])
 def test_numbers_are_fetched_ahead_where_rows_lie_far_apart(columns, shared):
     text = ONE.format(m=12, k=400, n=columns)
-    source = compiled(text)
-    (tile,) = called_tiles(text)
+    (tile,) = tiled(text).tiles
     assert tile.shared == shared
-    assert ("__builtin_prefetch" in source) == (shared != "v")
