@@ -8,7 +8,9 @@ from strategies.compiled import check
 
 import emit_c
 import hlo
-from codegen.statements import For, nested
+from codegen.expressions import Apply, Index, Op
+from codegen.statements import For, If, nested, trees
+from codegen.walk import spelled_out, walk
 from emit_c.contraction.tiles import Tile
 from optimizer import optimize as optimized
 from optimizer import prepare
@@ -53,6 +55,31 @@ class Emitted(NamedTuple):
     def nested(self):
         """The statements of all kernels and their functions, and those inside of them."""
         return [s for body in (*self.statements.values(), *self.functions) for s in nested(body)]
+
+    @property
+    def expressions(self):
+        """The expressions of all kernels, and those inside of them; indices are spelled out."""
+        waiting = [tree for s in self.nested for tree in trees(s)]
+        while waiting:
+            for each in walk(waiting.pop()):
+                if isinstance(each, Index) and each.sum.terms:
+                    waiting.append(spelled_out(each.sum))
+                yield each
+
+    @property
+    def callees(self):
+        """The names of the functions that expressions apply, each as often as one does."""
+        return [each.function.name for each in self.expressions if isinstance(each, Apply)]
+
+    @property
+    def operators(self):
+        """The operators of all expressions."""
+        return {each.op for each in self.expressions if isinstance(each, Op)}
+
+    @property
+    def has_choices(self):
+        """Whether a kernel has branches."""
+        return any(isinstance(s, If) for s in self.nested)
 
     @property
     def loops(self):
