@@ -8,9 +8,7 @@ from strategies.compiled import check
 
 import emit_c
 import hlo
-from emit_c import emit
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer import optimize
 
 
 def of_columns(rows: int, stride: int, columns: list[int], kind: str) -> hlo.Module:
@@ -63,16 +61,3 @@ ENTRY e {{
     x = np.arange(200 * columns).reshape(200, columns).astype(ELEMENT_TYPES[kind].dtype)
     at = np.int32(min(start, columns))
     np.testing.assert_array_equal(np.asarray(emit_c.compile(module)(x, at)), np.roll(x, -at, 1))
-
-
-def test_rows_of_a_large_power_of_two_are_loaded_by_columns():
-    """Compilers made thousands of shuffles of these loads, and took seconds for that."""
-    module = hlo.parse("""HloModule median
-ENTRY e {
-  x = f32[64,4096] parameter(0)
-  low = f32[64,1] slice(x), slice={[0:64], [2047:2048]}
-  high = f32[64,1] slice(x), slice={[0:64], [2048:2049]}
-  ROOT sum = f32[64,1] add(low, high)
-}""")
-    assert " * 4096 + 2047];" in emit(optimize(module, target="cpu")).source
-    assert "column[" in emit(optimize(module, target="cpu")).source

@@ -4,15 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies.compiled import check
-from written import For
 
 from hlo.types.element_type import ELEMENT_TYPES
-
-
-def rows(*inside, columns=3, count=900, **options):
-    """A loop over rows, and one over columns in lanes."""
-    return For("i", count, (For("j", columns, inside, simd=True, **options),))
-
 
 BODIES = {
     "taken": """
