@@ -19,7 +19,7 @@ from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import bind, parallelize, vectorize
 from codegen.schedule.rfactor import rfactor
-from codegen.schedule.stage import loading_tile
+from codegen.schedule.stage import loading_tile, storing_tile
 from codegen.schedule.strip_mine import strip_mine
 from codegen.schedule.trace import attempt
 from codegen.schedule.unroll import unroll, unroll_by
@@ -145,6 +145,16 @@ def tiled_by(choose, loop, loads):
     copy, last = loading_tile(loop, here, choose(loads))
     columns = attempt(lambda: interchange(copy)) or copy
     return [LocalVariable("s64", "ahead", None, 128), columns, fresh(body(), last)]
+
+
+def tiled_stores(choose, loop):
+    """What two loops store in one element, after both of them."""
+    stores = [s.target for s in loop.body[-1].body if isinstance(s, Assign)]
+    if not stores:
+        raise IllegalError("there is no store")
+    here = Load(Name("waiting"), Name("i") * 8 + Name("j"))
+    first, copy = storing_tile(loop, here, choose(stores))
+    return [LocalVariable("s64", "waiting", None, 128), first, fresh(body(), copy)]
 
 
 def reordered(choose, loop):
@@ -300,6 +310,7 @@ PRIMITIVES = {
     staged: (nest, 0.3),
     tiled: (perfect, 0.2),
     tiled_in_guards: (with_guards, 0.1),
+    tiled_stores: (perfect, 0.1),
     reordered: (partial(nest, kinds=[None]), 0.05),
     reordered_in_guards: (sums_in_guards, 0.05),
     parted: (nest, 1.0),

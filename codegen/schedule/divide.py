@@ -19,6 +19,7 @@ A guard is what a grid of threads has. (Halide: `GuardWithIf`; Exo: `guard`.)
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from codegen.expressions import Group, Index, Name, as_expr, at_most, binary
@@ -56,6 +57,7 @@ def divide(
     tail: Literal["cut", "guard", "min"] = "cut",
     rest: _Rest | None = None,
     word: str = "block",
+    inner: str = "k",
 ) -> list[Statement]:
     """A loop in blocks, and the iterations left over as a shorter block of their own.
 
@@ -70,7 +72,7 @@ def divide(
         where that is needed; "min" for blocks that end with the loop, and count as it does.
     rest : gives the statements for what is left over instead, as a loop that counts on from the
         blocks. Then bounds need not be known.
-    word : of the name of the counter of blocks.
+    word, inner : of the name of the counter of blocks; the name of that of a block's iterations.
 
     Raises
     ------
@@ -82,19 +84,19 @@ def divide(
     expect_no_break(loop)
     if tail != "cut":
         counter = Name(body.name(f"{loop.name}_{word}"))
-        divided = _guarded if tail == "guard" else _ending
+        divided = partial(_guarded, inner=inner) if tail == "guard" else _ending
         return [divided(body, loop, size, inside, counter)]
     numbers = LoopView(loop).bounds
     if rest is None:
         if numbers is None or numbers.step != 1:
             raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
         if len(numbers) <= size:
-            return list(inside(*_from_0(body, loop)))
+            return list(inside(*_from_0(body, loop, inner)))
     elif numbers is not None and len(numbers) < size:
         return list(rest(loop))
     _expect_fixed_end(loop)
     block = Name(body.name(f"{loop.name}_{word}"))
-    lane, first = _block(body, loop, block, size)
+    lane, first = _block(body, loop, block, size, inner)
     before, whole = _end_of_blocks(body, loop, size)
     trips = None if isinstance(whole, int) else trip_count(loop)
     blocks = replace(
@@ -111,7 +113,7 @@ def divide(
     applied(f"divide by {size}", "each iteration is in one block", loop, [*before, blocks, *tails])
     loops: list[Statement] = [*before, blocks.with_body(inside(lane, first))]
     for remainder in tails:
-        loops += rest(remainder) if rest else inside(*_from_0(body, remainder))
+        loops += rest(remainder) if rest else inside(*_from_0(body, remainder, inner))
     return loops
 
 
@@ -133,27 +135,27 @@ def _end_of_blocks(body: Body, loop: For, size: int) -> tuple[list[Let], int | E
     return [Let("s64", whole.name, end)], whole
 
 
-def _from_0(body: Body, loop: For) -> tuple[For, Expr | int]:
+def _from_0(body: Body, loop: For, inner: str) -> tuple[For, Expr | int]:
     """A loop that counts from 0, and its first number."""
     numbers = LoopView(loop).bounds
     assert numbers is not None
     if numbers.start == 0:
         return loop, 0
-    lane, first = _block(body, loop, numbers.start, len(numbers))
+    lane, first = _block(body, loop, numbers.start, len(numbers), inner)
     before = {lane.name: Name(loop.name) - numbers.start}
     granted(SameIterations((loop,), (Part((lane,), _counted(lane), before),)))
     applied("count from 0", "iterations stay in order", loop, [lane])
     return lane, first
 
 
-def _guarded(body: Body, loop: For, size: int, inside: _Inside, block: Name) -> For:
+def _guarded(body: Body, loop: For, size: int, inside: _Inside, block: Name, *, inner: str) -> For:
     """The loop over blocks whose iterations past the end do nothing."""
     _expect_fixed_end(loop)
     numbers, whole = LoopView(loop).bounds, loop
     if numbers is None or len(numbers) % size:
         is_left = binary("<", Name(loop.name), loop.stop)
         whole = replace(loop, body=(If(is_left, loop.body),))
-    lane, first = _block(body, whole, block, size)
+    lane, first = _block(body, whole, block, size, inner)
     lane = replace(lane, parallel=loop.parallel)
     if numbers:
         # As index arithmetic, which is simplified where the counters are digits of another one.
@@ -196,8 +198,10 @@ def _over_blocks(loop: For, size: int, block: Name) -> For:
     )
 
 
-def _block(body: Body, loop: For, first: Expr | int, count: int) -> tuple[For, Expr | int]:
-    lane = Name(body.name("k"))
+def _block(
+    body: Body, loop: For, first: Expr | int, count: int, inner: str
+) -> tuple[For, Expr | int]:
+    lane = Name(body.name(inner))
     number = lane + first if isinstance(first, int) else first + lane
     statements = (Let(loop.kind, loop.name, number), *loop.body)
     blocks = replace(

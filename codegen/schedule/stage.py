@@ -21,13 +21,14 @@ from codegen.schedule.guards import closed, is_guard, one_loop_inside, opened
 from codegen.schedule.legality import IllegalError, expect_distributable
 from codegen.schedule.loop import LoopView, certain_loads, has_loads
 from codegen.schedule.trace import applied
-from codegen.statements import Assign, For, If, nested, trees, values
+from codegen.statements import Assign, For, If, live, nested, trees, values
 from codegen.walk import names_of, substitute
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from codegen.expressions import Expr, Load
+    from codegen.statements import Statement
 
 
 def loading(loop: For, elements: Mapping[Load, Load]) -> list[For]:
@@ -104,11 +105,21 @@ def storing(loop: For, elements: Mapping[Load, Load]) -> For:
         if an iteration may access what a later statement stores, once all stores are last.
     """
     view = LoopView(loop)
-    late = [s for s in loop.body if isinstance(s, Assign) and s.target in elements.values()]
+    waiting: dict[Expr, Load] = {there: here for here, there in elements.items()}
+    early: list[Statement] = []
+    late: list[Statement] = []
+    statements: list[Statement] = []
+    for s in loop.body:
+        if isinstance(s, Assign) and (here := waiting.get(s.target)):
+            early.append(Assign(here, s.value))
+            late.append(Assign(s.target, here))
+            statements += [early[-1], late[-1]]
+        else:
+            early.append(s)
+            statements.append(s)
     if len(late) < len(elements):
         raise IllegalError("an element is not stored in each iteration")
-    others = [s for s in loop.body if all(s is not statement for statement in late)]
-    reason = expect_distributable(view, others)
+    reason = expect_distributable(LoopView(loop.with_body(statements)), early)
     copies = [
         Assign(replace(there, index=_outside(view, there.index)), here)
         for here, there in elements.items()
@@ -116,6 +127,33 @@ def storing(loop: For, elements: Mapping[Load, Load]) -> For:
     store_loop = replace(loop, body=tuple(copies), simd=False, reductions=(), parallel=False)
     applied("stage the stores", reason, loop, [store_loop])
     return store_loop
+
+
+def storing_tile(loop: For, here: Load, there: Load) -> tuple[For, For]:
+    """Two loops around each other that store elsewhere, and two that copy all elements from there.
+
+        for i < 9: for j < 7: y[9 * j + i] = x[7 * i + j]
+
+    becomes, with what is stored in `y[9 * j + i]` in `tile[7 * i + j]`,
+
+        for i < 9: for j < 7: tile[7 * i + j] = x[7 * i + j]
+        for i < 9: for j < 7: y[9 * j + i] = tile[7 * i + j]
+
+    Parameters
+    ----------
+    here : an element of an array that the loop does not know.
+    there : an element that the loop inside stores.
+
+    Raises
+    ------
+    IllegalError
+        as of `loading_tile`; or if an iteration may access what another one stores.
+    """
+    before, inner = one_loop_inside(loop)
+    copy = storing(inner, {here: there})
+    first = [*before, reading(inner, {}, {there: here})]
+    computing, copies = fission(loop.with_body([*first, copy]), first, before, {})
+    return replace(computing, parallel=loop.parallel), copies.with_body(live(copies.body))
 
 
 def _guards(loop: LoopView, load: Load) -> list[If]:

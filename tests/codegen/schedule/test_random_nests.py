@@ -24,6 +24,7 @@ from primitives import (
     strip_mined,
     tiled,
     tiled_in_guards,
+    tiled_stores,
     unrolled,
     unrolled_by,
 )
@@ -37,7 +38,9 @@ from codegen.statements import Assign, Break, For, If
 
 # With the part of what is refused that is wrong; guards leave many iterations out.
 CHECKED = {
-    **dict.fromkeys([jammed, jammed_whole, overlapped, reordered, staged, tiled], 1 / 3),
+    **dict.fromkeys(
+        [jammed, jammed_whole, overlapped, reordered, staged, tiled, tiled_stores], 1 / 3
+    ),
     **dict.fromkeys([interchanged, interchanged_in_guards], 1 / 3),
     **dict.fromkeys([tiled_in_guards, reordered_in_guards], 1 / 5),
 }

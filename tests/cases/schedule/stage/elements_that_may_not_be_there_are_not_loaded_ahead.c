@@ -31,3 +31,10 @@ for (s64 i = 0; i < 9; i++) {
   z[i] = y[i];
 }
 // REFUSED: the load of y[i] may need the store to y[i] in the same iteration
+
+// Nor does one that the next iteration loads to compute what it stores there.
+// RUN: storing(loop, {tree("waiting[i]"): tree("y[5]")})
+for (s64 i = 0; i < 9; i++) {
+  y[5] = y[5] + x[i];
+}
+// REFUSED: the load of y[5] may need the store to y[5] in an earlier iteration

@@ -87,3 +87,23 @@ for (s64 i = 0; i < 9; i++) {
   const f32 a = x[i * 64 + r];
   y[i] = a;
 }
+
+// What two loops store waits in a tile, which is copied after them.
+// RUN: [array("f32", "tile", size=63), storing_tile(loop, tree("tile[7 * i + j]"), tree("y[9 * j + i]"))]
+for (s64 i = 0; i < 9; i++) {
+  for (s64 j = 0; j < 7; j++) {
+    y[9 * j + i] = x[7 * i + j];
+  }
+}
+// EXPECT
+f32 tile[63];
+for (s64 i = 0; i < 9; i++) {
+  for (s64 j = 0; j < 7; j++) {
+    tile[i * 7 + j] = x[i * 7 + j];
+  }
+}
+for (s64 i = 0; i < 9; i++) {
+  for (s64 j = 0; j < 7; j++) {
+    y[j * 9 + i] = tile[i * 7 + j];
+  }
+}
