@@ -58,14 +58,14 @@ def _coalesced(outer: For) -> For | None:
 
     def schedule() -> For:
         made = coalesce(outer)
-        if _divides(made):
+        if divides(made):
             raise IllegalError("a counter is needed alone")
         return vectorize(made) if inner.simd else made
 
     return attempt(schedule)
 
 
-def _divides(loop: For) -> bool:
+def divides(loop: For) -> bool:
     """Whether an index has a quotient or a remainder of the loop's counter."""
     every = (each for s in nested(loop.body) for tree in trees(s) for each in walk(tree))
     atoms = (atom for each in every if isinstance(each, Index) for atom, _ in each.sum.terms)

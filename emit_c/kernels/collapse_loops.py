@@ -28,10 +28,15 @@ from functools import partial
 from math import gcd
 from typing import TYPE_CHECKING
 
-from codegen.elements.folds import all_joined, neutral
-from codegen.expressions import Group, Load, Name, as_expr, indexed
+from codegen.expressions import Load, Name
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
+from codegen.schedule.coalesce import coalesce
+from codegen.schedule.divide import divide
+from codegen.schedule.legality import IllegalError
+from codegen.schedule.order import vectorize
+from codegen.schedule.rfactor import PartialFold, rfactor
+from codegen.schedule.trace import attempt
 from codegen.statements import (
     Assign,
     Call,
@@ -42,20 +47,17 @@ from codegen.statements import (
     base,
     callees_in,
     nested,
-    renamed,
     replaced,
-    straight,
     trees,
 )
 from codegen.walk import walk
-from emit_c.kernels.collapsed_elements import CollapsedElements, CollapsedRows, NotCollapsibleError
+from emit_c.kernels.collapsed_rows import CollapsedRows, RowColumns
 from emit_c.kernels.fold_lanes import NAMES, folding_lanes
 from emit_c.kernels.peephole.outline_math import has_long_functions
 from optimizer import machine
-from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.schedule.types import KernelTypes
@@ -75,24 +77,46 @@ def collapse_loops(
 def _collapsed(body: Body, statement: Statement, types: KernelTypes) -> Sequence[Statement] | None:
     if not isinstance(statement, For):
         return None
-    nest = list(_nest(statement))
-    merged, columns = _merged(body, nest[-1])
-    known = _columns([*nest[:-1], merged])
+    *around, old = _nest(statement)
+    loop, counters = _merged(body, old)
+    known = _columns([*around, loop])
     if known is None:
         return None
-    columns = columns or (known,)
-    loop, width = nest[-1], columns[-1][1]
-    count = _rows_of_block(merged, width, known[1], types)
-    inner = [s for s in merged.body if isinstance(s, For) and not s.simd]
+    columns = RowColumns(*known, counters or (known,))
+    width = columns.counters[-1][1]
+    count = _rows_of_block(loop, width, columns.width, types)
+    inner = [s for s in loop.body if isinstance(s, For) and not s.simd]
     # Rows that are inside of others lie one after the other.
     if not count or any(_rows_of_block(s, width, width, types) for s in inner):
         return None
-    names = body.name(f"{loop.name}_block"), body.name("row"), body.name("k")
-    rows = CollapsedRows(loop.name, *known, count, *names, columns)
-    try:
-        return _Collapsed(body, [*nest[:-1], merged], rows, types).statements(loop)
-    except NotCollapsibleError:
-        return None
+
+    def schedule() -> list[Statement]:
+        (whole,) = replaced([statement], lambda s: [loop] if s is old else None)
+        assert isinstance(whole, For)
+        lanes = {name: body.name("lanes") for _, name in statement.reductions}
+        kinds = {name: number_of(types.of(name)) for name in lanes}
+        parts = {name: Name(array) for name, array in lanes.items()}
+        fold = rfactor(whole, kinds, parts) if parts else PartialFold((), {}, whole)
+        nest = list(_nest(fold.loop))
+        rows = CollapsedRows(body, nest, columns, count, types)
+
+        def rest(left: For) -> list[For]:
+            return [replace(old, start=left.start, reductions=(), trip_count=left.trip_count)]
+
+        made = _within(around, divide(body, nest[-1], count, rows.in_block, rest=rest, inner="row"))
+        if rows.are_copied and not _are_worth_copies(loop, width, types):
+            raise IllegalError(f"copies of rows of the loop over {loop.name} take too long")
+        begun, joined = _folded_lanes(body, fold, kinds, lanes, rows)
+        return [*rows.before, *begun, *made, *joined]
+
+    return attempt(schedule)
+
+
+def _within(around: Sequence[For], statements: Sequence[Statement]) -> Sequence[Statement]:
+    """Statements inside of loops, which no longer fold."""
+    for loop in reversed(around):
+        statements = [replace(loop, body=tuple(statements), reductions=())]
+    return statements
 
 
 def _merged(body: Body, loop: For) -> tuple[For, tuple[tuple[str, int], ...]]:
@@ -101,25 +125,20 @@ def _merged(body: Body, loop: For) -> tuple[For, tuple[tuple[str, int], ...]]:
     The loop as it is, and no counters, where there are no two, or where these only do what vectors
     do in a step: then it takes longer to copy the elements.
     """
-    match loop.body:
-        case (For(start=0, step=1, stop=int(most), simd=False) as outer,):
-            pass
-        case _:
-            return loop, ()
+    outer = loop.body[0] if len(loop.body) == 1 else None
+    if not isinstance(outer, For) or outer.simd or not outer.body or not loop.parallel:
+        return loop, ()
     *lets, inner = outer.body
     if not isinstance(inner, For) or not all(isinstance(s, Let) for s in lets):
         return loop, ()
-    if not inner.simd or inner.start or inner.step != 1 or not isinstance(inner.stop, int):
+    if not inner.simd or not callees_in([inner]) or trip_count(inner) >= machine.LANES:
         return loop, ()
-    if inner.stop >= machine.LANES or not loop.parallel or not callees_in([inner]):
+    perfect = outer.with_body([inner.with_body([*lets, *inner.body])])
+    column = attempt(lambda: vectorize(coalesce(perfect, name=body.name("column"))))
+    if column is None:
         return loop, ()
-    column = counter(body.name("column"), most * inner.stop)
-    values = {
-        outer.name: indexed(column // inner.stop), inner.name: indexed(column % inner.stop)
-    }  # fmt: skip
-    inside = tuple(renamed(s, values) for s in (*lets, *inner.body))
-    both = replace(inner, name=column.text, stop=most * inner.stop, body=inside)
-    return loop.with_body([both]), ((outer.name, most), (inner.name, inner.stop))
+    counters = ((each.name, trip_count(each)) for each in (outer, inner))
+    return loop.with_body([column]), tuple(counters)
 
 
 def _columns(nest: Sequence[For]) -> tuple[str, int] | None:
@@ -180,90 +199,25 @@ def _are_worth_copies(loop: For, width: int, types: KernelTypes) -> bool:
     return has_long_functions(loop) or (narrow and width < machine.LANES)
 
 
-class _Collapsed:
-    """A loop over rows on its way to blocks of them.
-
-    Attributes
-    ----------
-    nest : the loop over rows, and those around it, which fold columns together.
-    folds : the operation, the type and the name of each array that columns are folded into.
-    lanes : for each of these arrays, that of the lanes.
-    copies : how many statements copy elements.
-    """
-
-    def __init__(
-        self, body: Body, nest: Sequence[For], rows: CollapsedRows, types: KernelTypes
-    ) -> None:
-        self.body, self.nest, self.rows, self.types = body, nest, rows, types
-        self.folds = [(op, number_of(types.of(n)), n) for op, n in nest[0].reductions]
-        self.lanes = {name: body.name("lanes") for _, _, name in self.folds}
-        self.elements = CollapsedElements(body, nest, rows, self.lanes, types)
-        self.copies = 0
-
-    def statements(self, old: For) -> Sequence[Statement]:
-        """The loop over blocks of rows, and the loop as it was over those that are left."""
-        loop, count = self.nest[-1], self.rows.count
-        lets = [s for s in loop.body if isinstance(s, Let)]
-        others = [s for s in loop.body if s not in lets]
-        inside = list(self.elements.of_rows(lets, others)) if lets else []
-        self.copies += len(inside)
-        inside += [made for s in others for made in self._of_block(s)]
-        if self.copies and not _are_worth_copies(loop, self.rows.nest[-1][1], self.types):
-            raise NotCollapsibleError
-        blocks = For(
-            self.rows.block, 0, tuple(inside), loop.start, count, parallel=loop.parallel,
-            trip_count=max(trip_count(loop) // count, 1),
-        )  # fmt: skip
-        rest = replace(old, reductions=())
-        if isinstance(loop.start, int) and isinstance(loop.stop, int):
-            whole = loop.stop - (loop.stop - loop.start) % count
-            made: list[Statement] = [replace(blocks, stop=whole, trip_count=None)]
-            made += [replace(rest, start=whole)] if whole < loop.stop else []
-        else:
-            stop, whole = as_expr(loop.stop), Name(self.body.name("whole"))
-            end = stop - Group(stop - loop.start) % count
-            rest = replace(rest, start=whole, trip_count=count // 2)
-            made = [Let("s64", whole.name, end), replace(blocks, stop=whole), rest]
-        for around in reversed(self.nest[:-1]):
-            made = [replace(around, body=tuple(made), reductions=())]
-        return [*self.elements.before, *self._begun(), *made, *self._together()]
-
-    def _begun(self) -> Iterator[Statement]:
-        """The lanes of columns, with neutral elements."""
-        starts: list[Statement] = []
-        for op, kind, name in self.folds:
-            start = neutral(op, kind)
-            if start is None:
-                raise NotCollapsibleError
-            yield LocalVariable(kind, self.lanes[name], size=self.rows.size)
-            starts.append(Assign(Load(Name(self.lanes[name]), Name(self.rows.lane)), start))
-        if starts:
-            yield For(self.rows.lane, self.rows.size, tuple(starts), simd=True)
-
-    def _together(self) -> Iterator[Statement]:
-        """Fold the lanes of each column into its variable."""
-        column = Name(self.rows.column)
-        for op, kind, name in self.folds:
-            define = partial(
-                folding_lanes, folds=[(op, kind)], lanes=self.rows.size, left=self.rows.width,
-                is_inline=False,
-            )  # fmt: skip
-            function = self.body.function(f"{NAMES[op]}_of_columns", define)
-            yield Call(function, (Name(self.lanes[name]),))
-            pair = Load(Name(name), column), Load(Name(self.lanes[name]), column)
-            yield For(column.name, self.rows.width, all_joined([(op, *pair)]), simd=True)
-
-    def _of_block(self, statement: Statement) -> Iterator[Statement]:
-        """A statement of a row for all rows of a block."""
-        match statement:
-            case LocalVariable(size=int(size), value=None) if size % self.rows.width == 0:
-                yield replace(statement, size=size * self.rows.count)
-            case For(simd=True, start=0, step=1) if straight(statement.body):
-                before, loop, after = self.elements.in_lanes(statement)
-                self.copies += len([*before, *after])
-                yield from (*before, loop, *after)
-            case For(simd=False, start=int(), stop=int()):
-                inside = (made for s in statement.body for made in self._of_block(s))
-                yield replace(statement, body=tuple(inside), reductions=(), parallel=False)
-            case _:
-                raise NotCollapsibleError
+def _folded_lanes(
+    body: Body, fold: PartialFold, kinds: Mapping[str, str], lanes: Mapping[str, str],
+    rows: CollapsedRows,
+) -> tuple[list[Statement], list[Statement]]:  # fmt: skip
+    """Statements that fill lanes with neutral elements, and that fold those of each column."""
+    begun: list[Statement] = []
+    joined: list[Statement] = []
+    if lanes:
+        starts = (Assign(Load(Name(lanes[n]), Name(rows.lane)), fold.starts[n]) for n in lanes)
+        begun += (LocalVariable(kinds[n], array, size=rows.size) for n, array in lanes.items())
+        begun.append(For(rows.lane, rows.size, tuple(starts), simd=True))
+    column, width = Name(rows.columns.name), rows.columns.width
+    for op, name in fold.folds:
+        define = partial(
+            folding_lanes, folds=[(op, kinds[name])], lanes=rows.size, left=width, is_inline=False
+        )
+        function = body.function(f"{NAMES[op]}_of_columns", define)
+        joined.append(Call(function, (Name(lanes[name]),)))
+        whole, part = Load(Name(name), column), Load(Name(lanes[name]), column)
+        one = replace(fold, folds=[(op, name)]).joined({name: whole}, {name: part})
+        joined.append(For(column.name, width, one, simd=True))
+    return begun, joined

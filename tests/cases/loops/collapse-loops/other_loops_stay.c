@@ -101,19 +101,6 @@ for (s64 i = 0; i < 300; i++) {
 }
 // STAYS
 
-// Other loops stay. (A number of the row that the loop writes.)
-// GIVEN: f32 y[]
-#pragma parallel
-for (s64 i = 0; i < 300; i++) {
-  const f32 a = y[i];
-  #pragma omp simd
-  for (s64 c = 0; c < 7; c++) {
-    const f32 e = exp_f32(n);
-    y[i * 7 + c] = a;
-  }
-}
-// STAYS
-
 // Other loops stay. (The counter of columns as a number.)
 // GIVEN: f32 y[]
 #pragma parallel

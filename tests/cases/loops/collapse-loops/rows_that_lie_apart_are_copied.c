@@ -36,7 +36,6 @@ for (s64 i_block = 0; i_block < 128; i_block += 32) {
   f32 tile_1[224];
   #pragma omp simd
   for (s64 k_1 = 0; k_1 < 224; k_1++) {
-    const f32 a = exp_f32(n);
     tile_1[k_1] = own[k_1 + 224];
   }
   for (s64 row = 0; row < 32; row++) {

@@ -19,7 +19,7 @@ for (s64 i_block = 0; i_block < 256; i_block += 16) {
     for (s64 a = 0; a < 2; a++) {
       #pragma omp simd
       for (s64 b = 0; b < 3; b++) {
-        tile[row * 6 + (a * 3 + b)] = x[i * 3 + a];
+        tile[row * 6 + a * 3 + b] = x[i * 3 + a];
       }
     }
   }
@@ -29,7 +29,7 @@ for (s64 i_block = 0; i_block < 256; i_block += 16) {
     for (s64 a = 0; a < 2; a++) {
       #pragma omp simd
       for (s64 b = 0; b < 3; b++) {
-        tile_1[row * 6 + (a * 3 + b)] = x[i * 3 + b];
+        tile_1[row * 6 + a * 3 + b] = x[i * 3 + b];
       }
     }
   }
