@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from codegen.functions import mentions
 from codegen.prelude.paragraph import words
-from codegen.printer import head, text
+from codegen.printer import code, head, text
 from emit_c.code.prelude import apart, apart_as, declaration, prelude, with_called
-from emit_c.contraction.bytes import add_bytes, add_pairs
-from emit_c.contraction.edges import storing, storing_name
-from emit_c.contraction.tiles import PAIRS, Tile, declared, tile_function
+from emit_c.contraction.edges import RowStore
+from emit_c.contraction.tiles import Tile, declared, tile_function
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
-from emit_c.contraction.whole_tiles import are_whole, needed_by_whole, whole_tile_body
+from emit_c.contraction.whole_tiles import WholeTileLoops
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -88,16 +89,14 @@ def of_json(known: Any) -> LibraryFunction:
 
 
 def _needed(functions: Iterable[LibraryFunction]) -> str:
-    """The functions that some of them call."""
-    tiles = [each for each in functions if isinstance(each, Tile)]
-    signs = dict.fromkeys(tile.signs for tile in tiles if are_whole(tile.signs))
-    quads = (tile for tile in tiles if tile.signs and tile.signs not in signs)
-    macros = dict.fromkeys(
-        (add_pairs if tile.signs == PAIRS else add_bytes)(tile.lanes) for tile in quads
+    """The functions that tiles share: a compiler is to copy none of them into each tile."""
+    bodies = (tile_function(each) for each in functions if isinstance(each, Tile))
+    called = dict.fromkeys(chain.from_iterable(mentions(body).values() for body in bodies))
+    needed = (each.function for each in called if isinstance(each, RowStore | WholeTileLoops))
+    return "".join(
+        f"\n{each.about}__attribute__((noinline)) static {code(each, mentions(each))}"
+        for each in needed
     )
-    whole = [needed_by_whole(signs)] if signs else []
-    stores = dict.fromkeys(storing(tile.vectors, tile.lanes, tile.kind) for tile in tiles)
-    return "".join(f"\n{text}\n" for text in (*macros, *stores, *whole))
 
 
 def _text(function: LibraryFunction, storage: str) -> str:
@@ -115,11 +114,6 @@ def _tile_text(tile: Tile, storage: str) -> str:
     Where an innermost loop is short, its place among cache lines and the registers of the loops
     around it decide, and it takes some more effort of a compiler to get these right.
     """
-    if are_whole(tile.signs):
-        storing = storing_name(tile.vectors, tile.lanes, tile.kind)
-        function = declared(tile)
-        body = whole_tile_body(tile.signs, tile.rows, tile.vectors, storing)
-        return f"{function.about}{storage}{head(function)} {{\n{body}}}\n"
     function = tile_function(tile)
     flags = '"O2", "fp-contract=fast"' if tile.loops > 1 else '"fp-contract=fast"'
     return (

@@ -25,7 +25,6 @@ from codegen.expressions import (
     Group,
     Literal,
     Name,
-    Op,
     Struct,
     binary,
     conjoined,
@@ -35,12 +34,11 @@ from codegen.expressions import (
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer
 from codegen.opcodes.scalar import converted
-from codegen.statements import Assign, Call, For, If, Let, LocalVariable
+from codegen.statements import Assign, Call, For, If, Let, LocalVariable, nested
 from emit_c.code import processor
 from emit_c.code.vectors import vector
-from emit_c.contraction.bytes import add_bytes_name, add_pairs_name
-from emit_c.contraction.edges import storing_name
-from emit_c.contraction.whole_tiles import are_whole
+from emit_c.contraction.edges import ADDS, COUNT, RowStore, at, moved
+from emit_c.contraction.whole_tiles import are_whole, whole_tile_body
 from hlo.types.element_type import ELEMENT_TYPES, S32
 from optimizer import machine
 
@@ -67,7 +65,11 @@ _SIGNS = {
     **{f"{s}8": s for signs in ("us", "su", "ss", "uu") for s in (signs, signs.upper())},
     **{f"{s}16": s for s in (PAIRS, PAIRS.upper())},
 }
-_STEPS, _COUNT, _ADDS = Name("steps"), Name("count"), Name("adds")
+_STEPS_ARE = """The numbers in `steps`: tiles; from tile to tile
+// in `each`, `shared` and `output`; from row to row in `each` and in `output`; and of each loop its
+// iterations, and what to add to `each` and to `shared` after one.
+"""
+_STEPS = Name("steps")
 _W, _ROW, _ROW_3 = Name("w"), Name("row"), Name("row_3")
 _EACH_STEP, _SHARED_STEP = Name("each_step"), Name("shared_step")
 # Rows that are reached from one pointer, by the multiples of a step that addresses may hold.
@@ -162,10 +164,8 @@ def declared(tile: Tile, body: Iterable[Statement] = ()) -> Function:
     """A tile's function, of which a declaration is made without its body.
 
     It is given pointers to the factors that rows have each and share, and to the output; `steps`;
-    how many lanes are outputs, if it is not all; and whether to add to what the output holds. The
-    steps are how many tiles there are; from tile to tile in all three; from row to row in the first
-    one and in the output; and for every loop, outermost first, its size and what to add to both
-    pointers after an iteration, when loops inside of it have moved them already.
+    how many lanes are outputs, if it is not all; and whether to add to what the output holds. Of
+    loops, the outermost one comes first; those inside of it have moved both pointers already.
     """
     factor = Pointer(tile.kind.name, const=True, restrict=True)
     parameters = (
@@ -177,21 +177,24 @@ def declared(tile: Tile, body: Iterable[Statement] = ()) -> Function:
         Parameter("int", "adds"),
     )
     where = "" if are_whole(tile.signs) else ", in registers"
-    about = f"// {tile.rows} rows of {tile.width} outputs{where}.\n"
+    about = f"// {tile.rows} rows of {tile.width} outputs{where}. {_STEPS_ARE}"
     return Function(tile.name, parameters, tuple(body), about)
 
 
 @cache
 def tile_function(tile: Tile) -> Function:
     """The function that computes a tile."""
+    store = RowStore(tile.vectors, tile.lanes, tile.kind)
+    if are_whole(tile.signs):
+        return declared(tile, whole_tile_body(tile.signs, tile.rows, store))
     places = {"each_tile": 1, "shared_tile": 2, "output_tile": 3, "output_row": 5}
     moves = {"each": "each_tile", "shared": "shared_tile", "output": "output_tile"}
     of_a_tile = (
         *_ahead(tile),
         *_sums(tile),
         *_contraction(tile),
-        *_storing(tile),
-        *(_moved(Name(pointer), Name(step)) for pointer, step in moves.items()),
+        *_storing(tile, store),
+        *(moved(Name(pointer), Name(step)) for pointer, step in moves.items()),
     )
     steps = (Let("s64", name, item(_STEPS, n)) for name, n in places.items())
     return declared(tile, (*steps, _counted("tiles", item(_STEPS, 0), of_a_tile)))
@@ -200,10 +203,6 @@ def tile_function(tile: Tile) -> Function:
 def _counted(name: str, count: Expr, body: Iterable[Statement]) -> For:
     """A loop that counts down to zero, so that no register holds its end."""
     return For(name, 0, tuple(body), start=count, step=-1)
-
-
-def _moved(pointer: Name, step: Expr) -> Assign:
-    return Assign(pointer, pointer + step)
 
 
 def _ahead(tile: Tile) -> Iterator[Let]:
@@ -257,8 +256,8 @@ def _contraction(tile: Tile) -> Iterator[Statement]:
         size, each, shared = (item(_STEPS, 6 + 3 * k + n) for n in range(3))
         is_innermost = k == tile.loops - 1
         moves = (_EACH_STEP, _SHARED_STEP) if is_innermost else (each, shared)
-        made += (_moved(pointer, moves[0]) for pointer in pointers)
-        made.append(_moved(_W, moves[1]))
+        made += (moved(pointer, moves[0]) for pointer in pointers)
+        made.append(moved(_W, moves[1]))
         made = [_counted(f"k{k}", size, made)]
         if is_innermost:
             steps = ((_EACH_STEP, each), (_SHARED_STEP, shared))
@@ -285,7 +284,7 @@ def _step(tile: Tile) -> Iterator[Statement]:
             yield Call(BUILTINS["prefetch"], (ahead + n, *level))
     if tile.shared in ("v", *FETCHED):
         for v, start in enumerate(starts):
-            yield Let(tile.factors_kind, f"w_{v}", _at(tile.factors_kind, _W, start))
+            yield Let(tile.factors_kind, f"w_{v}", at(tile.factors_kind, _W, start))
     shared: Sequence[Expr] = [Name(f"w_{v}") for v in range(tile.vectors)]
     for row, totals in enumerate(_totals(tile)):
         if tile.shared in ("n", "r"):
@@ -310,17 +309,12 @@ def _row(
     here: Expr = base if offset == Literal(0) else base + offset
     x: Expr = item(base, offset)
     if tile.signs:
-        word = _at("s32", here) if tile.signs == PAIRS else x
+        word = at("s32", here) if tile.signs == PAIRS else x
         x = Name(f"n_{row}")
         yield Let(tile.factors_kind, x.name, word - _zeros(tile.factors_kind))
     for v, (total, w) in enumerate(zip(totals, shared, strict=True)):
-        factor = _at(tile.lanes_kind, here, v * tile.lanes) if tile.each == "v" else x
+        factor = at(tile.lanes_kind, here, v * tile.lanes) if tile.each == "v" else x
         yield Assign(total, _sum(tile, total, factor, w))
-
-
-def _at(kind: str, pointer: Expr, number: int = 0) -> Op:
-    """The value of a type where a number of an array is; or where it is stored."""
-    return Op("*", (Cast(Pointer(kind, const=True), pointer + number if number else pointer),))
 
 
 def _zeros(kind: str) -> Struct:
@@ -335,12 +329,12 @@ def _sum(tile: Tile, total: Name, x: Expr, w: Expr) -> Expr:
         product = binary("*", x, w)
         return total + (Cast(tile.kind.name, product) if is_int else product)
     if tile.signs == PAIRS:
-        return Apply(FUNCTIONS[add_pairs_name(tile.lanes)], (total, x, w))
+        return Apply(FUNCTIONS[f"add_pairs_{tile.lanes}"], (total, x, w))
     unsigned, signed = (x, w) if tile.signs in ("us", "ss") else (w, x)
-    return Apply(FUNCTIONS[add_bytes_name(tile.lanes)], (total, unsigned, signed))
+    return Apply(FUNCTIONS[f"add_bytes_{tile.lanes}"], (total, unsigned, signed))
 
 
-def _storing(tile: Tile) -> Iterator[Statement]:
+def _storing(tile: Tile, store: RowStore) -> Iterator[Statement]:
     """The statements that store the sums: registers directly where nothing else is to do."""
     totals, to, row = _totals(tile), Name("to"), Name("output_row")
     for sums in totals:
@@ -348,9 +342,9 @@ def _storing(tile: Tile) -> Iterator[Statement]:
             yield Assign(total, total - excess)
     yield LocalVariable(Pointer(tile.kind.name), to.name, Name("output"))
 
-    places = (to + v * tile.lanes if v else to for v in range(tile.vectors))
-    targets = [Op("*", (Cast(Pointer(tile.lanes_kind), place),)) for place in places]
-    move = _moved(to, row)
+    starts = range(0, tile.width, tile.lanes)
+    targets = [at(tile.lanes_kind, to, start, const=False) for start in starts]
+    move = moved(to, row)
 
     def stores(*, adds: bool) -> Iterator[Assign]:
         for k, sums in enumerate(totals):
@@ -363,11 +357,17 @@ def _storing(tile: Tile) -> Iterator[Statement]:
     given = (Cast(Pointer(tile.kind.name, const=True), sums), Literal(tile.rows), to, row)
     at_edge = (
         LocalVariable(tile.lanes_kind, sums.name, Struct(None, tuple(chain(*totals))), rows),
-        Call(storing_name(tile.vectors, tile.lanes, tile.kind), (*given, _COUNT, _ADDS)),
+        Call(store, (*given, COUNT, ADDS)),
     )
-    is_whole = binary(">=", _COUNT, tile.width)
+    is_whole = binary(">=", COUNT, tile.width)
     adding = If(is_whole, tuple(stores(adds=True)), at_edge)
-    yield If(conjoined((is_whole, negated(_ADDS))), tuple(stores(adds=False)), (adding,))
+    yield If(conjoined((is_whole, negated(ADDS))), tuple(stores(adds=False)), (adding,))
+
+
+def tiles_in(statements: Iterable[Statement]) -> list[Tile]:
+    """The tiles that statements call, each once."""
+    called = (s.function for s in nested(statements) if isinstance(s, Call))
+    return list(dict.fromkeys(f for f in called if isinstance(f, Tile)))
 
 
 def result(value: Expr, kind: ElementType, target: ElementType) -> Expr:

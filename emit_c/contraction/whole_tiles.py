@@ -18,35 +18,44 @@ LDTILECFG.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Choose,
+    Group,
+    Literal,
+    Name,
+    apply,
+    array_of,
+    as_expr,
+    binary,
+    conjoined,
+    item,
+    negated,
+)
+from codegen.functions import Function, Parameter
+from codegen.kinds import Pointer, Table
+from codegen.statements import Assign, Call, For, If, Let, LocalVariable
+from emit_c.contraction.edges import ADDS, COUNT, moved
+from hlo.types.element_type import F32
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
+
+    from codegen.expressions import Expr
+    from codegen.statements import Statement
+    from emit_c.contraction.edges import RowStore
 
 # The signs of tiles of bf16.
 PAIRS = "BF"
 # Rows of a register, numbers in a row, and vectors that a tile may have: see above.
 ROWS, NUMBERS, VECTORS = 16, 16, 2
-# Processors have instructions for bytes and bf16, or none.
-_KNOWN = (
-    "(defined(__AMX_INT8__) && defined(__AMX_BF16__)) \\\n"
-    "    || (defined(__AMXINT8__) && defined(__AMXBF16__))"
-)
-# The numbers of a call and its arguments in Linux: arch_prctl, ARCH_REQ_XCOMP_PERM, the tiles.
-_ASKING = """
-// Whether this process may use registers of whole tiles, for which it asks once.
-extern long syscall(long number, ...);
-
-static int hlo_may_use_tiles(void) {
-  static int known;
-  int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
-  if (!answer) {
-    answer = syscall(158, 0x1023, 18) ? -1 : 1;
-    __atomic_store_n(&known, answer, __ATOMIC_RELAXED);
-  }
-  return answer > 0;
-}
-"""
+_STEPS, _TO, _TO_ROW = Name("steps"), Name("to"), Name("to_row")
+_X, _W, _ROW, _STEP = Name("x"), Name("w"), Name("row"), Name("shared_step")
 
 
 def are_whole(signs: str) -> bool:
@@ -65,100 +74,117 @@ def rows_of_whole(count: int) -> int:
     return -(-count // tiles)
 
 
-def needed_by_whole(signs: Iterable[str]) -> str:
-    """The C functions that such tiles call: one for all, and one for each kind of signs."""
-    loops = "".join(f"\n{_loops(each)}" for each in signs)
-    refusing = "static int hlo_may_use_tiles(void) { return 0; }\n"
-    return f"#if {_KNOWN}{_ASKING}#else\n{refusing}#endif\n{loops}" if loops else ""
+@dataclass(frozen=True, slots=True)
+class WholeTileLoops:
+    """The C function that computes a tile without such registers.
 
+    Attributes
+    ----------
+    signs : as of `emit_c.contraction.tiles.Tile`, in capitals.
+    """
 
-def _loops(signs: str) -> str:
-    kind, (declared, product) = kind_of_sums(signs), _product(signs)
-    return (
-        "// The same by loops: rows of numbers times a packed kernel.\n"
-        f"static void {_loops_name(signs)}(const {kind} *each, const {kind} *shared, {kind} *to,\n"
-        "    const s64 *steps, s64 to_row, s64 rows, s64 width) {\n"
-        f"{declared}"
-        "  for (s64 i = 0; i < rows; i++) {\n"
-        "    for (s64 j = 0; j < width; j++) {\n"
-        f"      {kind} sum = 0;\n"
-        f"{product}"
-        "      to[i * to_row + j] = sum;\n"
-        "    }\n"
-        "  }\n"
-        "}\n"
-    )
+    signs: str
 
+    @property
+    def name(self) -> str:
+        """The name in C."""
+        return f"hlo_multiply_bytes_{self.signs.lower()}"
 
-def _product(signs: str) -> tuple[str, str]:
-    """Declarations of elements, and the loop that sums up their products."""
-    if signs == PAIRS:
-        # A bf16 is the upper half of an f32.
-        bits = "a << 16, b << 16, a & 0xffff0000u, b & 0xffff0000u"
-        kinds, count = ("u32", "u32"), "steps[6]"
-        body = (
-            "        const u32 a = x[i * steps[4] + k], b = w[k * steps[8] + j];\n"
-            f"        const union {{ u32 bits[4]; f32 f[4]; }} n = {{{{{bits}}}}};\n"
-            "        sum += n.f[0] * n.f[1];\n"
-            "        sum += n.f[2] * n.f[3];\n"
+    @property
+    def function(self) -> Function:
+        """The function: rows of numbers times a packed kernel."""
+        kind = kind_of_sums(self.signs)
+        factor = Pointer(kind, const=True)
+        numbers = [Parameter("s64", name) for name in ("to_row", "rows", "width")]
+        parameters = (
+            *(Parameter(factor, name) for name in ("each", "shared")),
+            Parameter(Pointer(kind), "to"),
+            Parameter(Pointer("s64", const=True), "steps"),
+            *numbers,
         )
-    else:
-        kinds, count = tuple(f"{sign}8" for sign in signs.lower()), "steps[6] * 4"
-        body = "        sum += x[i * steps[4] * 4 + k] * w[(k / 4 * steps[8] + j) * 4 + k % 4];\n"
-    numbers, vectors = (
-        f"  const {kind} *{name} = (const {kind} *){given};\n"
-        for kind, name, given in zip(kinds, "xw", ("each", "shared"), strict=True)
-    )
-    return numbers + vectors, f"      for (s64 k = 0; k < {count}; k++) {{\n{body}      }}\n"
+        pairs = self.signs == PAIRS
+        kinds = ("u32", "u32") if pairs else tuple(f"{sign}8" for sign in self.signs.lower())
+        elements = (
+            LocalVariable(Pointer(of, const=True), name.name, Cast(Pointer(of, const=True), there))
+            for of, name, there in zip(kinds, (_X, _W), map(Name, ("each", "shared")), strict=True)
+        )
+        i, j, total = Name("i"), Name("j"), Name("sum")
+        products = self._pairs(i, j, total) if pairs else self._bytes(i, j, total)
+        count = item(_STEPS, 6) if pairs else item(_STEPS, 6) * 4
+        column = (
+            LocalVariable(kind, total.name, Literal(0)),
+            For("k", count, products),
+            Assign(item(_TO, i * _TO_ROW + j), total),
+        )
+        rows = For(i.name, Name("rows"), (For(j.name, Name("width"), column),))
+        about = "// A tile by loops: rows of numbers times a packed kernel.\n"
+        return Function(self.name, parameters, (*elements, rows), about)
+
+    def _bytes(self, i: Name, j: Name, total: Name) -> tuple[Statement, ...]:
+        k, row, step = Name("k"), item(_STEPS, 4), item(_STEPS, 8)
+        x = item(_X, i * row * 4 + k)
+        w = item(_W, Group(k // 4 * step + j) * 4 + k % 4)
+        return (Assign(total, total + x * w),)
+
+    def _pairs(self, i: Name, j: Name, total: Name) -> tuple[Statement, ...]:
+        """Two products of bf16, each of which is the upper half of an f32."""
+        k, a, b = Name("k"), Name("a"), Name("b")
+        upper = Literal(0xFFFF0000, "u32", hexadecimal=True)
+        halves = ((a << 16, b << 16), (a & upper, b & upper))
+        numbers = [[apply(FUNCTIONS["from_bits", F32], n) for n in half] for half in halves]
+        return (
+            Let("u32", a.name, item(_X, i * item(_STEPS, 4) + k)),
+            Let("u32", b.name, item(_W, k * item(_STEPS, 8) + j)),
+            *(Assign(total, total + x * w) for x, w in numbers),
+        )
 
 
-def _loops_name(signs: str) -> str:
-    return f"hlo_multiply_bytes_{signs.lower()}"
-
-
-def whole_tile_body(signs: str, rows: int, vectors: int, storing: str) -> str:
+def whole_tile_body(signs: str, rows: int, store: RowStore) -> tuple[Statement, ...]:
     """The body of a C function that computes a tile, of at most 32 rows by 2 vectors.
 
     Parameters
     ----------
     signs : as of `emit_c.contraction.tiles.Tile`, in capitals.
-    storing : the function that stores what is no whole tile.
+    store : the function that stores what is no whole tile.
     """
-    kind = kind_of_sums(signs)
-    halves, width = [min(rows, ROWS), rows - ROWS][: 1 + (rows > ROWS)], vectors * NUMBERS
+    kind, width = kind_of_sums(signs), store.vectors * NUMBERS
+    halves = [min(rows, ROWS), rows - ROWS][: 1 + (rows > ROWS)]
+    sums, output, whole, may = Name("sums"), Name("output"), Name("whole"), Name("may")
+    each, shared, row = Name("each"), Name("shared"), Name("output_row")
+    is_whole = conjoined((binary(">=", COUNT, width), negated(ADDS)))
+    loops = each, shared, _TO, _STEPS, _TO_ROW, Literal(rows), Literal(width)
+    of_a_tile = (
+        LocalVariable(Pointer(kind), _TO.name, Choose(whole, output, sums)),
+        If(
+            may,
+            tuple(_by_registers(signs, len(halves), store.vectors)),
+            (Call(WholeTileLoops(signs), loops),),
+        ),
+        If(negated(whole), (Call(store, (sums, Literal(rows), output, row, COUNT, ADDS)),)),
+        *(moved(pointer, item(_STEPS, n)) for n, pointer in enumerate((each, shared, output), 1)),
+    )
     return (
-        f"  _Alignas(64) {kind} sums[{rows * width}];\n"
-        "  const s64 row = steps[4], shared_step = steps[8], output_row = steps[5];\n"
-        f"  const int whole = count >= {width} && !adds, may = hlo_may_use_tiles();\n"
-        f"  const s64 to_row = whole ? output_row : {width};\n"
-        f"#if {_KNOWN}\n"
-        f"  static const u8 shapes[64] = {{{_shapes(halves, vectors)}}};\n"
-        '  if (may) __asm__ volatile("ldtilecfg %0" : : "m"(shapes));\n'
-        "#endif\n"
-        "  for (s64 tiles = steps[0]; tiles > 0; tiles--) {\n"
-        f"    {kind} *to = whole ? output : sums;\n"
-        "    if (!may) {\n"
-        f"      {_loops_name(signs)}(each, shared, to, steps, to_row, {rows}, {width});\n"
-        "    }\n"
-        f"#if {_KNOWN}\n"
-        f"    else {{\n{_by_registers(signs, len(halves), vectors)}    }}\n"
-        "#endif\n"
-        f"    if (!whole) {storing}(sums, {rows}, output, output_row, count, adds);\n"
-        "    each += steps[1], shared += steps[2], output += steps[3];\n"
-        "  }\n"
-        f"#if {_KNOWN}\n"
-        '  if (may) __asm__ volatile("tilerelease");\n'
-        "#endif\n"
+        LocalVariable(f"_Alignas(64) {kind}", sums.name, size=rows * width),
+        *(Let("s64", n.name, item(_STEPS, k)) for n, k in ((_ROW, 4), (_STEP, 8), (row, 5))),
+        Let("int", whole.name, is_whole),
+        Let("int", may.name, Apply(FUNCTIONS["may_use_tiles"], ())),
+        Let("s64", _TO_ROW.name, Choose(whole, row, Literal(width))),
+        LocalVariable(Table("u8"), "shapes", array_of(_shapes(halves, store.vectors)), 64),
+        If(may, (Call(FUNCTIONS["configure_tiles"], (Name("shapes"),)),)),
+        For("tiles", 0, of_a_tile, start=item(_STEPS, 0), step=-1),
+        If(may, (Call(FUNCTIONS["release_tiles"], ()),)),
     )
 
 
-def _shapes(halves: Sequence[int], vectors: int) -> str:
+def _shapes(halves: Sequence[int], vectors: int) -> list[int]:
     """The bytes that say how many rows each register has: all those rows are of 64 bytes."""
     rows = {_sum(half, v): n for half, n in enumerate(halves) for v in range(vectors)}
     rows |= {_number(half): n for half, n in enumerate(halves)}
     rows |= {_shared(v): NUMBERS for v in range(vectors)}
-    widths = ", ".join(f"[{16 + 2 * register}] = 64" for register in sorted(rows))
-    return f"1, {widths}, " + ", ".join(f"[{48 + r}] = {n}" for r, n in sorted(rows.items()))
+    shapes = [1] + [0] * 63
+    for register, n in rows.items():
+        shapes[16 + 2 * register], shapes[48 + register] = 64, n
+    return shapes
 
 
 def _sum(half: int, vector: int) -> int:
@@ -173,31 +199,28 @@ def _shared(vector: int) -> int:
     return 6 + vector
 
 
-def _by_registers(signs: str, halves: int, vectors: int) -> str:
+def _by_registers(signs: str, halves: int, vectors: int) -> Iterator[Statement]:
     """The statements that multiply by registers of whole tiles, and store them."""
+
+    def told(name: str, *arguments: Expr | int) -> Call:
+        return Call(FUNCTIONS[name], tuple(map(as_expr, arguments)))
+
     each = [(half, v) for half in range(halves) for v in range(vectors)]
-    zeros = " ".join(f"tilezero %tmm{_sum(*one)};" for one in each)
-    multiply = "tdpbf16ps" if signs == PAIRS else f"tdpb{signs.lower()}d"
-    loads = [f"tileloadd {64 * v}(%1,%3), %%tmm{_shared(v)};" for v in range(vectors)]
-    steps: list[str] = []
     for half, v in each:
-        steps += [loads[v]] if half == 0 else []
-        steps += [f"tileloadd (%{(0, 4)[half]},%2), %%tmm{_number(half)};"] if v == 0 else []
-        steps += [f"{multiply} %%tmm{_shared(v)}, %%tmm{_number(half)}, %%tmm{_sum(half, v)};"]
-    stores = " ".join(
-        f"tilestored %%tmm{_sum(half, v)}, {64 * v}(%{(0, 2)[half]},%1);" for half, v in each
-    )
-    lines = [
-        f'__asm__ volatile("{zeros}");',
-        f"const {kind_of_sums(signs)} *x = each, *w = shared;",
-        f"for (s64 k = steps[6] / {NUMBERS}; k > 0; k--) {{",
-        "  __asm__ volatile(",
-        *(f'    "{step}"' for step in steps),
-        f'    : : "r"(x), "r"(w), "r"(row * 4), "r"(shared_step * 4), "r"(x + row * {ROWS})',
-        '    : "memory");',
-        f"  x += {NUMBERS}, w += shared_step * {NUMBERS};",
-        "}",
-        f'__asm__ volatile("{stores}"',
-        f'  : : "r"(to), "r"(to_row * 4), "r"(to + to_row * {ROWS}) : "memory");',
-    ]
-    return "".join(f"      {line}\n" for line in lines)
+        yield told("zero_tile", _sum(half, v))
+    kind = Pointer(kind_of_sums(signs), const=True)
+    yield LocalVariable(kind, _X.name, Name("each"))
+    yield LocalVariable(kind, _W.name, Name("shared"))
+    step: list[Statement] = []
+    for half, v in each:
+        if half == 0:
+            step.append(told("load_tile", _shared(v), _W + v * NUMBERS if v else _W, _STEP))
+        if v == 0:
+            step.append(told("load_tile", _number(half), _X + _ROW * ROWS if half else _X, _ROW))
+        factors = _number(half), _shared(v)
+        step.append(told(f"multiply_tiles_{signs.lower()}", _sum(half, v), *factors))
+    step += (moved(_X, NUMBERS), moved(_W, _STEP * NUMBERS))
+    yield For("k", 0, tuple(step), start=item(_STEPS, 6) // NUMBERS, step=-1)
+    for half, v in each:
+        there = _TO + _TO_ROW * ROWS if half else _TO
+        yield told("store_tile", _sum(half, v), there + v * NUMBERS if v else there, _TO_ROW)

@@ -49,11 +49,14 @@ class KernelStop:
 class KernelState:
     """The loops of a kernel after a pass; as one thread would do them, for the pass "".
 
+    The register tiles of contractions, which kernels call, are shown as kernels are.
+
     Attributes
     ----------
     computes : for the pass "", the HLO that the kernel computes, a line an instruction.
     steps : the primitives of `codegen.schedule` that the pass has applied, in their order.
     statements, functions : of C, the loops, and the functions that they call, by name.
+    tiles : the names of the register tiles that the loops call.
     """
 
     kernel: str
@@ -65,6 +68,7 @@ class KernelState:
     steps: tuple[AppliedPrimitive, ...] = ()
     statements: tuple[Statement, ...] = ()
     functions: Mapping[str, Function] = field(default_factory=dict["str", "Function"])
+    tiles: tuple[str, ...] = ()
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -172,6 +176,7 @@ def _written_in_c(
     from codegen.printer import definition, text  # noqa: PLC0415
     from codegen.program.about import about  # noqa: PLC0415
     from codegen.schedule.trace import listening  # noqa: PLC0415
+    from emit_c.contraction.tiles import tile_function, tiles_in  # noqa: PLC0415
     from emit_c.kernels.passes import PASSES  # noqa: PLC0415
 
     passes = {
@@ -182,6 +187,7 @@ def _written_in_c(
     names = set(known)
     states: list[KernelState] = []
     last: dict[str, tuple[Sequence[Statement], str]] = {}
+    seen = set[str]()
 
     def watch(name: str, pass_: str, statements: Sequence[Statement], kernel: CKernel) -> None:
         # Most passes change nothing: to compare takes less time than to print.
@@ -196,11 +202,14 @@ def _written_in_c(
             whole = "".join(f"{definition(function)}\n" for function in own.values()) + now
             code = tuple(linked(whole, kernel.names.hlo_names, names)) if whole else ()
             computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
-            states.append(
-                KernelState(
-                    name, pass_, why, location, code, computes, tuple(heard), tuple(statements), own
-                )
-            )
+            tiles = {} if pass_ else {tile.name: tile for tile in tiles_in(statements)}
+            shown = tuple(heard), tuple(statements), own, tuple(tiles)
+            states.append(KernelState(name, pass_, why, location, code, computes, *shown))
+            for tile in (tile for name, tile in tiles.items() if name not in seen):
+                function = tile_function(tile)
+                code = tuple(linked(definition(function), {}, names))
+                states.append(KernelState(tile.name, "", "", None, code, statements=function.body))
+            seen.update(tiles)
         heard.clear()
         last[name] = statements, now
 

@@ -33,7 +33,8 @@ def loops(
 
     Parameters
     ----------
-    kernel : the instruction whose kernel is shown; all kernels are, if none is named.
+    kernel : the instruction whose kernel is shown, with the register tiles that it calls; all
+        kernels are, if none is named.
     until : the last pass that is shown.
     target : "cpu" for kernels of C, "gpu" for those of CUDA.
     steps : before the loops after a pass, show each loop transformation that the pass has applied.
@@ -55,10 +56,12 @@ def loops(
     shown = {"", *(names if until is None else names[: names.index(until) + 1])}
     states = kernel_states(module, target, schedule)
     expect_kernel(kernel, dict.fromkeys(state.kernel for state in states))
+    chosen = [state for state in states if kernel in (None, state.kernel)]
+    wanted = {name for state in chosen for name in (state.kernel, *state.tiles)}
     texts: list[str] = []
     last: dict[str, KernelState] = {}
     for state in states:
-        if kernel in (None, state.kernel) and state.pass_ in shown and state.lines:
+        if state.kernel in wanted and state.pass_ in shown and state.lines:
             title = f"after {state.pass_}" if state.pass_ else "as it is written"
             why = [f"//   {line}" for line in (*state.computes, *wrap(state.why, 95))]
             if steps or prove:
