@@ -23,7 +23,7 @@ buffers, schedule, control flow) and `executable` (compiling, loading, calling).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
 from emit_c.conditions import conditions_for
 from hlo.support.lazily import names_of
@@ -34,7 +34,6 @@ from interpreter.engine.memory import refuse_elided
 if TYPE_CHECKING:
     from codegen.subnormals import Subnormals
     from emit_c.executable.executable import Executable
-    from emit_c.executable.pending import PendingExecutable
     from emit_c.executable.runtime import set_threads
     from emit_c.kernels.passes import KernelPass
     from emit_c.program.emit import Program, emit
@@ -45,7 +44,6 @@ __getattr__ = names_of(
     __name__,
     {
         "Executable": "emit_c.executable.executable",
-        "PendingExecutable": "emit_c.executable.pending",
         "Program": "emit_c.program.emit",
         "emit": "emit_c.program.emit",
         "emits_c": "emit_c.table",
@@ -55,7 +53,6 @@ __getattr__ = names_of(
 
 __all__ = [
     "Executable",
-    "PendingExecutable",
     "Program",
     "compile",
     "emit",
@@ -64,7 +61,6 @@ __all__ = [
 ]
 
 
-@overload
 def compile(  # noqa: A001 - so it is named
     module: Module,
     *,
@@ -75,33 +71,7 @@ def compile(  # noqa: A001 - so it is named
     schedule: KernelPass | None = None,
     subnormals: Subnormals | None = None,
     threads: int | None = None,
-    wait: Literal[True] = True,
-) -> Executable: ...
-@overload
-def compile(  # noqa: A001 - so it is named
-    module: Module,
-    *,
-    optimize: bool = True,
-    donate: bool = False,
-    remember: bool = True,
-    plain: bool = False,
-    schedule: KernelPass | None = None,
-    subnormals: Subnormals | None = None,
-    threads: int | None = None,
-    wait: Literal[False],
-) -> PendingExecutable: ...
-def compile(  # noqa: A001 - so it is named
-    module: Module,
-    *,
-    optimize: bool = True,
-    donate: bool = False,
-    remember: bool = True,
-    plain: bool = False,
-    schedule: KernelPass | None = None,
-    subnormals: Subnormals | None = None,
-    threads: int | None = None,
-    wait: bool = True,
-) -> Executable | PendingExecutable:
+) -> Executable:
     """Verify, optimize, emit, compile and load a module.
 
     Parameters
@@ -123,12 +93,10 @@ def compile(  # noqa: A001 - so it is named
         `$PYHLO_SUBNORMALS` says, else "flush". It holds during a call, on all threads of it.
     threads : a call takes at most so many. By default it takes all or one, whichever has been
         faster so far. Values are the same.
-    wait : return when the library is ready. Otherwise a thread compiles it, while the interpreter
-        answers calls; an error of the thread is raised by the next call.
 
     Returns
     -------
-    Executable or PendingExecutable
+    Executable
         a function of the module's arguments, as NumPy arrays, that returns NumPy arrays; its
         attribute `source` is the C.
 
@@ -148,12 +116,7 @@ def compile(  # noqa: A001 - so it is named
     refuse_elided(module)
     taken = module if donate else _without_donations(module)
     chosen = conditions_for(subnormals, threads)
-    make = Compilation(taken, sound, optimize, remember, plain, chosen, schedule).executable
-    if wait:
-        return make()
-    from emit_c.executable.pending import PendingExecutable  # noqa: PLC0415
-
-    return PendingExecutable(module, make)
+    return Compilation(taken, sound, optimize, remember, plain, chosen, schedule).executable()
 
 
 def _without_donations(module: Module) -> Module:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from emit_c.executable.background import background
 from hlo.backend_names import find
 from hlo.wording import counted
+from hlo_jax.engines.background import background
 from hlo_jax.engines.compiled import OnBackend
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import hlo_jax
-from emit_c.executable.background import background
 from hlo.backend_names import find
 from hlo_jax.engines import switching
+from hlo_jax.engines.background import background
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 
 
