@@ -83,7 +83,6 @@ class Building:
                 # with parts of it before it is known whether its library is there.
                 tiles = MissingTiles(lambda: ends.enter_context(compilers()))
                 units = Units(slots(), running.take, tiles.look)
-                running.prepare()
             else:
                 tiles, units = MissingTiles(None), Units(slots())
             new = self.written(units)

@@ -1,9 +1,4 @@
-"""Processes of the system's C compiler, of which one waits until there is something to compile.
-
-A compiler takes as long to start as to compile a few kernels, and a module is optimized by one
-thread, while other processors idle. So the next compiler is started before its file is written: the
-file begins by including what comes out of a pipe, which nothing ever does; the pipe is closed when
-the text is there.
+"""Processes of the system's C compiler, which run while a module's other files are being written.
 
 What a compiler made of one of several files is kept in the cache, for other modules that have the
 same file: a program that was changed somewhere has most of its kernels as before.
@@ -12,10 +7,8 @@ same file: a program that was changed somewhere has most of its kernels as befor
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 import subprocess
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,9 +30,6 @@ if TYPE_CHECKING:
 
     from emit_c.executable.toolchain import Toolchain
 
-# How a process names a file that it has open.
-_OPEN = Path("/dev/fd")
-
 
 @dataclass(slots=True)
 class _Compiler:
@@ -47,21 +37,11 @@ class _Compiler:
 
     Attributes
     ----------
-    text : the file.
     made : what the compiler makes of it.
-    gate : the end of a pipe that it waits for to be closed; None where it does not wait.
     """
 
     process: subprocess.Popen[str]
-    text: Path
     made: Path
-    gate: int | None = None
-
-    def begin(self) -> None:
-        """Let the compiler read the file, or fail if there is none."""
-        if self.gate is not None:
-            os.close(self.gate)
-            self.gate = None
 
 
 class Compilers:
@@ -78,7 +58,6 @@ class Compilers:
         self._command = (*toolchain.command, *MEANING, *flags, "-w")
         self._folder = TemporaryDirectory(dir=folder, prefix="build-")
         self._all: list[_Compiler] = []
-        self._waiting: _Compiler | None = None
         self._busy: dict[str, _Compiler] = {}  # by text
         self._there: dict[str, Path] = {}  # what is compiled already, by text
 
@@ -91,7 +70,6 @@ class Compilers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._dismiss()
         for compiler in self._all:
             with compiler.process as process:
                 # Not closed before its end: a compiler whose words nobody hears is killed, and its
@@ -100,56 +78,15 @@ class Compilers:
                     process.stdout.read()
         self._folder.cleanup()
 
-    def prepare(self) -> None:
-        """Start a compiler that waits for the next file, where a process can wait."""
-        # Whoever needs one that could not be started will hear of it.
-        with suppress(OSError):
-            if self._waiting is None and _OPEN.is_dir():
-                self._waiting = self._waiting_compiler()
-
-    def _waiting_compiler(self) -> _Compiler:
-        text = self._path(".c")
-        out, gate = os.pipe()
-        try:
-            waits = text.with_suffix(".wait.c")
-            waits.write_text(f'#include "{_OPEN}/{out}"\n#include "{text.name}"\n')
-            compiler = self._start(waits, text, (out,))
-        except OSError:
-            os.close(gate)
-            raise
-        finally:
-            os.close(out)
-        compiler.gate = gate
-        return compiler
-
-    def _dismiss(self) -> None:
-        """Let the compiler that waits fail, as it has no file."""
-        if self._waiting:
-            self._waiting.begin()
-            self._waiting = None
-
     def take(self, unit: str) -> None:
-        """Compile a file, if it never was, while the caller writes others.
-
-        If a compiler waited for a file, another one will wait for the next.
-        """
-        prepared = self._waiting is not None
-        self._compile(unit)
-        if prepared:
-            self.prepare()
-
-    def _compile(self, unit: str) -> None:
+        """Compile a file, if it never was, while the caller writes others."""
+        if unit in self._busy or unit in self._there:
+            return
         library = find_library(self._name(unit))
         if library:
             self._there[unit] = library
-        elif self._waiting:
-            self._waiting.text.write_text(unit)
-            self._waiting.begin()
-            self._busy[unit], self._waiting = self._waiting, None
         else:
-            text = self._path(".c")
-            text.write_text(unit)
-            self._busy[unit] = self._start(text, text)
+            self._busy[unit] = self._start(unit)
 
     def link(
         self,
@@ -171,9 +108,7 @@ class Compilers:
         """
         units = dict.fromkeys(units)
         for unit in units:
-            if unit not in self._busy and unit not in self._there:
-                self._compile(unit)
-        self._dismiss()
+            self.take(unit)
         begun()
         compiled = [unit for unit in units if unit not in self._there]
         for unit in compiled:
@@ -208,24 +143,20 @@ class Compilers:
         key = "\0".join((self._toolchain.key, *self._command, unit))
         return f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.o"
 
-    def _start(self, source: Path, text: Path, handed_down: Sequence[int] = ()) -> _Compiler:
+    def _start(self, unit: str) -> _Compiler:
+        text = self._path(".c")
+        text.write_text(unit)
         target = text.with_suffix(".o")
-        command = [*self._command, "-fPIC", "-c", "-o", str(target), str(source)]
-        self._all.append(_Compiler(_process(command, handed_down), text, target))
+        command = [*self._command, "-fPIC", "-c", "-o", str(target), str(text)]
+        self._all.append(_Compiler(_process(command), target))
         return self._all[-1]
 
     def _path(self, suffix: str) -> Path:
         return self.folder / f"part{len(self._all)}{suffix}"
 
 
-def _process(command: Sequence[str], handed_down: Sequence[int] = ()) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        pass_fds=handed_down,
-    )
+def _process(command: Sequence[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def _finish(process: subprocess.Popen[str], unit: str) -> None:

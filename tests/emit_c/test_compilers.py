@@ -28,29 +28,17 @@ def open_files():
     return sum(1 for _ in Path("/dev/fd").iterdir())
 
 
-@pytest.mark.parametrize("prepared", [False, True])
-def test_files_are_compiled_by_the_one_that_waits_and_by_others(prepared, tmp_path, monkeypatch):
+def test_files_are_compiled_while_others_are_written(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with compilers() as running:
-        if prepared:
-            running.prepare()
         running.take(TWO[0])
-        waits = [path.name for path in running.folder.glob("*.wait.c")]
-        assert len(waits) == 2 * prepared, "the next one waits as soon as one has its file"
         assert four(running.link(TWO), tmp_path) == 4
 
 
-def test_where_files_that_are_open_have_no_name_none_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "_OPEN", tmp_path / "missing")
-    with compilers() as running:
-        running.prepare()
-        assert four(running.link(TWO), tmp_path) == 4
-
-
-def test_one_that_is_given_nothing_ends():
+def test_what_is_not_linked_leaves_nothing():
     before = open_files()
     with compilers() as running:
-        running.prepare()
+        running.take(TWO[0])
         folder = Path(running.folder)
         assert folder.exists()
     assert not folder.exists()
@@ -117,7 +105,6 @@ def test_all_compilers_are_at_work_before_anything_else_is(tmp_path, monkeypatch
         processes, "_process", lambda *given: started.append(given) or start(*given)
     )
     with compilers() as running:
-        running.prepare()
         running.link(TWO, begun=lambda: started.append("begun"))
     assert started[2] == "begun"
     assert len(started) == 4, "two compilers, and the linker"
@@ -125,10 +112,8 @@ def test_all_compilers_are_at_work_before_anything_else_is(tmp_path, monkeypatch
 
 def test_an_error_has_the_line_of_the_text():
     wrong = "static void add_kernel(void) {\n  wrong;\n}\n"
-    with compilers() as running:
-        running.prepare()
-        with pytest.raises(hlo.HloError) as caught:
-            running.link([wrong])
+    with compilers() as running, pytest.raises(hlo.HloError) as caught:
+        running.link([wrong])
     assert caught.value.code == "HLO182"
     assert any("line 2, in add_kernel" in note for note in caught.value.notes)
 
