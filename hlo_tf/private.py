@@ -212,17 +212,6 @@ def flat_outputs(function: Any) -> list[Any]:
     return list(function.function_type.flat_outputs)
 
 
-def hlo_text(name: str, arguments: Sequence[Any]) -> str:
-    """The HLO that TensorFlow's bridge makes of a function for some arguments.
-
-    Raises
-    ------
-    ValueError
-        with the bridge's text, if an operation has no HLO.
-    """
-    return _bytes(name, arguments, "hlo").decode()
-
-
 def hlo_message(name: str, arguments: Sequence[Any]) -> bytes:
     """The same as a serialized message."""
     return _bytes(name, arguments, "hlo_serialized")

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hlo.errors.error import Span
     from hlo.instruction import Module
 
-_EVERY = re.compile("")
 # The end of the name of the file that tells where arrays lie.
 BUFFERS = "cpu_after_optimizations-buffer-assignment.txt"
 

@@ -64,14 +64,5 @@ class NamedValueType(IntEnum):
     BOOL = 4
 
 
-class HostBufferSemantics(IntEnum):
-    """PJRT_HostBufferSemantics: how long the caller leaves an array of the host as it is."""
-
-    IMMUTABLE_ONLY_DURING_CALL = 0
-    IMMUTABLE_UNTIL_TRANSFER_COMPLETES = 1
-    IMMUTABLE_ZERO_COPY = 2
-    MUTABLE_ZERO_COPY = 3
-
-
 # PJRT_Buffer_MemoryLayout_Type.
 TILED, STRIDES = 0, 1

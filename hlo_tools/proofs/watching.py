@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 
 # So many rewrites that are not proved are shown.
 MOST_SHOWN = 8
-HOW = {
-    "elements": "by the same elements",
-    "solver": "by the solver",
-    "rule": "by rules that are proved",
-}
 
 
 def add_proof_options(parser: Parser) -> None:

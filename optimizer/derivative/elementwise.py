@@ -23,7 +23,6 @@ from optimizer.derivative.table import (
     has_tangents,
     linear_in,
     nothing,
-    total,
     transposes,
     zeros,
 )
@@ -229,13 +228,6 @@ def clamp(instr: Instruction, tangents: Sequence[Leaves]) -> Instruction | None:
 def spread_to(x: Instruction, like: Instruction) -> Instruction:
     """A scalar bound, or one pred, as an array of another instruction's dimensions."""
     return x if x.shape.dims == like.shape.dims else spread(x, like.shape.dims)
-
-
-def unspread(x: Instruction, like: Instruction) -> Instruction:
-    """The transpose of `spread_to`: the sum of all elements where there was one."""
-    if x.shape.dims == like.shape.dims:
-        return x
-    return total(x, range(x.shape.rank))
 
 
 @transposes("add")

@@ -16,10 +16,7 @@ from optimizer.derivative.table import (
     Leaves,
     adder,
     again,
-    as_leaves,
     differentiates,
-    filled,
-    leaf_shapes,
     linear_in,
     nothing,
     total,
@@ -257,9 +254,3 @@ def is_zero(x: Instruction) -> bool:
     return (x.opcode == "broadcast" and is_zero(x.operands[0])) or (
         x.opcode == "constant" and not x.shape.dims and not a.Constant.of(x).literal.array
     )
-
-
-def filled_leaves(leaves: Leaves, whole: Instruction) -> list[Instruction]:
-    """Tangents of a value's leaves, zeros for None."""
-    pairs = zip(as_leaves(leaves), leaf_shapes(whole.shape), strict=True)
-    return [filled(leaf, shape) for leaf, shape in pairs]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from course.searches import find_bug
 
 import hlo
 import optimizer
@@ -24,7 +25,6 @@ from hlo_tools.assignments.bugs import (
     pass_verdict,
     plan_verdict,
 )
-from hlo_tools.assignments.find import find_bug
 from hlo_tools.assignments.grade import Mark, as_csv, as_json, as_text, grade, judge, mark
 from hlo_tools.cli import main
 from hlo_tools.exercises import sandbox
