@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.errors.error import HloError
+from hlo.types.limits import integer_range
 from hlo.types.rounding import ROUNDED_ONCE, to_odd
 from interpreter.numbers.complexes import parts
 from interpreter.numbers.widths import as_unsigned, float_format, narrowed, type_of, widened
@@ -45,13 +46,6 @@ def converted(x: Array, target: ElementType) -> Array:
     if wide.dtype == np.float64 and target in ROUNDED_ONCE:
         wide = to_odd(wide)
     return narrowed(wide, target)
-
-
-def integer_range(element_type: ElementType) -> tuple[int, int]:
-    """The smallest and the largest number of an integer type."""
-    if element_type.kind == "unsigned":
-        return 0, 2**element_type.bits - 1
-    return -(2 ** (element_type.bits - 1)), 2 ** (element_type.bits - 1) - 1
 
 
 def saturated(x: Array, target: ElementType) -> Array:

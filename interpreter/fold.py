@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.monoid import monoid_of
+from interpreter.folded import UFUNCS, decode, encode, encoded_identity
 from interpreter.lift import as_tuple, lifted
-from interpreter.monoid import monoid_of
 from interpreter.numbers.widths import narrowed, type_of, widened
 from interpreter.table import evaluates
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
     from hlo import attributes as a
     from hlo.instruction import Computation, Instruction
+    from hlo.monoid import Monoid
     from interpreter.engine.frame import Frame
-    from interpreter.monoid import Monoid
 
     Array = NDArray[Any]
 
@@ -95,22 +96,22 @@ def fold(
 
 
 def _fold_known(monoid: Monoid, array: Array, initial: Array, axes: tuple[int, ...]) -> Array:
-    element_type = type_of(array)
+    element_type, combine = type_of(array), UFUNCS[monoid.opcode]
     if monoid.compares and element_type.is_floating:
-        extreme = monoid.ufunc.reduce(widened(array), axis=axes)
-        result = monoid.ufunc(widened(initial), extreme)
+        extreme = combine.reduce(widened(array), axis=axes)
+        result = combine(widened(initial), extreme)
         # Encoding is slow, and needed only to tell zeros apart.
         if not np.any(result == 0):
             return narrowed(result, element_type)
-    numbers, first = monoid.encode(array), monoid.encode(initial)
-    if monoid.ufunc is np.add and numbers.dtype.kind in "fc":
+    numbers, first = encode(monoid, array), encode(monoid, initial)
+    if monoid.opcode == "add" and numbers.dtype.kind in "fc":
         numbers = added_in_pairs(numbers, axes)
     # NumPy adds in an order that follows the strides: equal values must give an equal sum.
     numbers = np.asarray(numbers, order="C")
     # NumPy's sums begin with 0, which would make 0 of sums of -0.
-    identity = monoid.encoded_identity(numbers.dtype)
-    total = monoid.ufunc.reduce(numbers, axis=axes, dtype=numbers.dtype, initial=identity)
-    return monoid.decode(monoid.ufunc(first, total), element_type)
+    identity = encoded_identity(monoid, numbers.dtype)
+    total = combine.reduce(numbers, axis=axes, dtype=numbers.dtype, initial=identity)
+    return decode(monoid, combine(first, total), element_type)
 
 
 def added_in_pairs(numbers: Array, axes: tuple[int, ...]) -> Array:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hlo.monoid import monoid_of
+from interpreter.folded import UFUNCS, decode, encode
 from interpreter.lift import lifted
-from interpreter.monoid import monoid_of
 from interpreter.numbers.widths import type_of, widened
 from interpreter.table import evaluates
 
@@ -245,10 +246,12 @@ def combine_at(
     """
     results = [array.copy() for array in arrays]
     monoid = monoid_of(computation)
-    if monoid is not None and not monoid.rounds(type_of(arrays[0])):
-        numbers = monoid.encode(results[0])
-        monoid.ufunc.at(numbers, targets, monoid.encode(updates[0]))
-        return [monoid.decode(numbers, type_of(arrays[0]))]
+    kind = type_of(arrays[0])
+    # Small floats are rounded after each step.
+    if monoid is not None and not (kind.bits < 32 and monoid.rounds(kind)):
+        numbers = encode(monoid, results[0])
+        UFUNCS[monoid.opcode].at(numbers, targets, encode(monoid, updates[0]))
+        return [decode(monoid, numbers, kind)]
     if computation.root.opcode == "parameter" and len(computation.parameters) == 2:
         # The new value or the old one; NumPy too keeps the last of several new ones.
         if computation.root is computation.parameters[1]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hlo.monoid import monoid_of
 from hlo.types.values import PaddingDim
+from interpreter.folded import UFUNCS, decode, encode, encoded_identity
 from interpreter.indexing import combine_at
 from interpreter.lift import lifted
-from interpreter.monoid import monoid_of
 from interpreter.movement import pad
 from interpreter.numbers.widths import type_of
 from interpreter.table import evaluates
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
     from hlo.attributes import Windowed
     from hlo.instruction import Computation, Instruction
+    from hlo.monoid import Monoid
     from hlo.types.values import Window
     from interpreter.engine.frame import Frame
-    from interpreter.monoid import Monoid
 
     Array = NDArray[Any]
 
@@ -59,13 +60,14 @@ def evaluate_reduce_window(
 
 def _fold_known(monoid: Monoid, array: Array, initial: Array, window: Window) -> Array:
     """Fold one dimension of the window after the other, by an operation that commutes."""
-    numbers, first = monoid.encode(array), monoid.encode(initial)
-    result = pad(numbers, monoid.encoded_identity(numbers.dtype), padding_of(window))
+    combine = UFUNCS[monoid.opcode]
+    numbers, first = encode(monoid, array), encode(monoid, initial)
+    result = pad(numbers, encoded_identity(monoid, numbers.dtype), padding_of(window))
     for axis, dim in enumerate(window):
         result = np.moveaxis(result, axis, 0)
-        result = _slide(monoid.ufunc, result, dim.size, dim.window_dilation)[:: dim.stride]
+        result = _slide(combine, result, dim.size, dim.window_dilation)[:: dim.stride]
         result = np.moveaxis(result, 0, axis)
-    return monoid.decode(monoid.ufunc(first, result), type_of(array))
+    return decode(monoid, combine(first, result), type_of(array))
 
 
 def _slide(combine: Callable[[Array, Array], Array], x: Array, size: int, dilation: int) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 from hlo.attributes import Iota
 from hlo.opcode import VIEWS
 from hlo.types.element_type import F8E8M0FNU
-from interpreter.conversion import integer_range
+from hlo.types.limits import has_special, highest_of, integer_range, lowest_of
 from interpreter.numbers.widths import WITHOUT_NAN
 from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import value_of
@@ -50,7 +50,11 @@ def keeps_all(source: ElementType, target: ElementType) -> bool:
         and float(narrow.smallest_subnormal) >= float(wide.smallest_subnormal)
         and float(narrow.min) >= float(wide.min)
         and target not in WITHOUT_NAN
-        and all(_has(target, special) for special in (np.inf, -0.0) if _has(source, special))
+        and all(
+            has_special(target, special)
+            for special in (np.inf, -0.0)
+            if has_special(source, special)
+        )
     )
 
 
@@ -65,39 +69,10 @@ def _keeps_integers(source: ElementType, target: ElementType) -> bool:
     return digits_fit and float(info.min) <= low and high <= float(info.max)
 
 
-def _has(element_type: ElementType, special: float) -> bool:
-    """Whether a type of floats has infinities, or a negative zero."""
-    with np.errstate(all="ignore"):
-        rounded = np.asarray(special, np.float32).astype(element_type.dtype).astype(np.float64)
-    return bool(rounded == special and np.signbit(rounded) == np.signbit(special))
-
-
 @guard
 def conversion_is_exact(x: Instruction, y: Instruction) -> bool:
     """Every number of x's type is one of y's too."""
     return keeps_all(x.shape.element_type, y.shape.element_type)
-
-
-def lowest_of(element_type: ElementType) -> float | int:
-    """The number below which a type has none: -inf where there is one."""
-    return _extreme(element_type, -1)
-
-
-def highest_of(element_type: ElementType) -> float | int:
-    """The number above which a type has none: inf where there is one."""
-    return _extreme(element_type, 1)
-
-
-@cache
-def _extreme(element_type: ElementType, sign: int) -> float | int:
-    if element_type.kind == "pred":
-        return int(sign > 0)
-    if element_type.is_integer:
-        return integer_range(element_type)[sign > 0]
-    if _has(element_type, sign * np.inf):
-        return sign * np.inf
-    info = _finfo(element_type.dtype)
-    return float(info.max if sign > 0 else info.min)
 
 
 def is_everywhere(c: Instruction, number: float) -> bool:

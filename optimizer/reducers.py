@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interpreter.monoid import monoid_of
+from hlo.monoid import monoid_of
 from optimizer.rewriting.guard import guard
 from optimizer.rewriting.make import value_of
 
@@ -25,9 +25,8 @@ def operation_of(computation: Computation, instr: Instruction) -> str:
 
 def never_rounds(computation: Computation, instr: Instruction) -> bool:
     """Whether folding an instruction's elements gives the very same in any order."""
-    opcode = operation_of(computation, instr)
-    rounds = instr.shape.element_type.kind in ("float", "complex")
-    return bool(opcode) and not (rounds and opcode in ("add", "multiply"))
+    monoid = monoid_of(computation)
+    return monoid is not None and not monoid.rounds(instr.shape.element_type)
 
 
 def leaves_alone(initial: Instruction, computation: Computation, *, zero_sign: bool) -> bool:
@@ -48,7 +47,7 @@ def leaves_alone(initial: Instruction, computation: Computation, *, zero_sign: b
     return zero_sign or bool((np.signbit(value) == np.signbit(wanted)).all())
 
 
-def identity_of(computation: Computation, element_type: ElementType) -> float | None:
+def identity_of(computation: Computation, element_type: ElementType) -> complex | None:
     """The number that a computation leaves others alone with; None if it is not known."""
     monoid = monoid_of(computation)
     return None if monoid is None else monoid.identity(element_type)

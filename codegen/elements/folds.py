@@ -8,13 +8,14 @@ of those that are the maximum.
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Cast, Choose, Expr, Group, Literal, Op, binary
 from codegen.statements import Assign
+from hlo.monoid import MONOIDS
 from hlo.types.element_type import ELEMENT_TYPES, F32
+from hlo.types.limits import integer_range
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,37 +23,45 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
 
 SUM_OF_FLOATS = "sum_of_floats"
-# With the neutral element of each.
-EXTREMES = {"maximum": -inf, "minimum": inf}
+EXTREMES = ("maximum", "minimum")
+# OpenMP's names for operations that may be split over vector lanes, by the opcode.
+OPERATIONS = {
+    "add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
+    "minimum": "min",
+}  # fmt: skip
+_OPCODES = {operation: opcode for opcode, operation in OPERATIONS.items()} | {
+    SUM_OF_FLOATS: "add", "maximum": "maximum", "minimum": "minimum", "first": "minimum",
+}  # fmt: skip
+# The operations whose neutral elements C can write, of floats and of truth values.
+_OF_FLOATS = {"f32": ("+", "*", SUM_OF_FLOATS, *EXTREMES), "f64": ("+", "*", SUM_OF_FLOATS)}
+_OF_PREDS = ("|", "^", "&")
 
 
 def neutral(operation: str, kind: str) -> Expr | None:
     """The neutral element of an operation; None where it has none."""
-    known = ELEMENT_TYPES.get(kind)
-    integer = known if known is not None and known.is_integer else None
-    is_float = kind in ("f32", "f64")
-    if operation in ("+", SUM_OF_FLOATS):
-        # -0 + -0 is -0, and 0 + -0 is 0.
-        return Literal(0) if integer else Literal(-0.0, kind) if is_float else None
-    if operation == "*":
-        return Literal(1) if integer or is_float else None
-    if operation in EXTREMES:
-        return Literal(EXTREMES[operation], kind) if kind == "f32" else None
-    if kind == "pred":
-        number = {"|": 0, "^": 0, "&": 1}.get(operation)
-        return None if number is None else Literal(number)
-    return _neutral_integer(operation, integer) if integer else None
+    element_type = ELEMENT_TYPES.get(kind)
+    if element_type is None:
+        return None
+    is_integer = element_type.is_integer and operation not in EXTREMES
+    others = _OF_PREDS if kind == "pred" else _OF_FLOATS.get(kind, ())
+    if not is_integer and operation not in others:
+        return None
+    number = MONOIDS[_OPCODES[operation]].identity(element_type)
+    if isinstance(number, int):
+        return _integer(number, element_type)
+    if isinstance(number, float):
+        return Literal(1) if number == 1.0 else Literal(number, kind)
+    return None
 
 
-def _neutral_integer(operation: str, integer: ElementType) -> Expr:
-    ones = Cast(integer.name, Literal(-1))
-    if operation in ("|", "^", "&"):
-        return ones if operation == "&" else Literal(0)
-    is_largest = operation in ("first", "min")
-    if integer.kind == "unsigned":
-        return ones if is_largest else Literal(0)
-    most = Cast(integer.name, Literal((1 << integer.bits - 1) - 1, hexadecimal=True))
-    return most if is_largest else Group(-most - 1)
+def _integer(number: int, element_type: ElementType) -> Expr:
+    low, high = integer_range(element_type)
+    if number in (0, 1):
+        return Literal(number)
+    if number == -1 or (number == high and not low):
+        return Cast(element_type.name, Literal(-1))
+    most = Cast(element_type.name, Literal(high, hexadecimal=True))
+    return most if number == high else Group(-most - 1)
 
 
 def joined(operation: str, x: Expr, y: Expr) -> Expr:

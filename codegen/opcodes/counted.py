@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.constants import literal_of
 from hlo import attributes as a
-from interpreter.conversion import integer_range
+from hlo.types.limits import integer_range
 from optimizer.analysis.indexing import Sum
 from optimizer.analysis.indexing_map import sources
 

@@ -21,7 +21,7 @@ from codegen.expressions import Cast, Group, Literal, apply
 from hlo import attributes as a
 from hlo.attributes import ParameterNumber
 from hlo.types.element_type import ELEMENT_TYPES
-from interpreter.conversion import integer_range
+from hlo.types.limits import integer_range
 from interpreter.engine.device import Device
 from interpreter.engine.frame import Frame
 from interpreter.lift import lifted

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from codegen.callees import FUNCTIONS
-from codegen.elements.folds import EXTREMES, SUM_OF_FLOATS, joined, neutral
+from codegen.elements.folds import EXTREMES, OPERATIONS, SUM_OF_FLOATS, joined, neutral
 from codegen.elements.types import is_narrow, load, narrowed, wide
 from codegen.expressions import (
     Apply,
@@ -32,6 +32,7 @@ from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import expression
 from codegen.statements import Assign, For, If, Statement, base, straight
 from hlo import attributes as a
+from hlo.monoid import monoid_of
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer import machine
 from optimizer.analysis.indexing import Index, Sum, Within
@@ -50,20 +51,6 @@ if TYPE_CHECKING:
 ROWS_OF_WORDS = range(machine.LANES + 1, 32 * machine.LANES + 1)
 """Measured: lengths of rows whose extremes of few bits are found as words of numbers and indices:
 where lanes are joined often. Along shorter and longer ones this takes 1.1 times as long."""
-
-
-# OpenMP's names for operations that may be split over vector lanes.
-_LANES = {"add": "+", "multiply": "*", "and": "&", "or": "|", "xor": "^", "maximum": "max",
-          "minimum": "min"}  # fmt: skip
-# Sums and products of truth values: added up as bytes, lanes that are true would wrap to 0.
-_LANES_OF_PRED = {"add": "|", "multiply": "&"}
-
-
-def single_operation(computation: Computation) -> str | None:
-    """The opcode, if a computation is one known operation on its two parameters."""
-    root, parameters = computation.root, computation.parameters
-    same = len(parameters) == 2 and set(root.operands) == set(parameters)
-    return root.opcode if same and root.opcode in _LANES else None
 
 
 def parts_of(value: Expr) -> list[Expr]:
@@ -96,7 +83,8 @@ class Fold:
         initial: Sequence[Expr], name: str, *, size: int | None = None, counter: str = "",
     ) -> None:  # fmt: skip
         self.body, self.computation, self.types = body, computation, types
-        self.operation = single_operation(computation)
+        monoid = monoid_of(computation)
+        self.operation = monoid.opcode if monoid else None
         kinds = [wide(t) for t in types]
         # The extremes of floats are found among integers of the same order, whose maximum is
         # simple: NaN is beyond all of them. See `ordered_f32` in prelude/floats.c. A GPU has an
@@ -119,14 +107,15 @@ class Fold:
             starts = [Assign(n, v) for n, v in zip(self.names, values, strict=True)]
             body.add(For(counter, size, tuple(starts), simd=True))
         self.lanes = None
-        if self.in_parts or (self.operation is not None and not types[0].is_complex):
-            sign = _LANES[self.operation or ""]
+        if monoid and (self.in_parts or not types[0].is_complex):
+            sign = OPERATIONS[monoid.opcode]
             if types[0].kind == "pred":
-                sign = _LANES_OF_PRED.get(self.operation or "", sign)
+                # Added up as bytes, lanes that are true would wrap to 0.
+                sign = OPERATIONS[monoid.of_preds]
             elif sign == "+" and (types[0].is_floating or self.in_parts):
                 sign = SUM_OF_FLOATS
             elif extreme and not self.ordered:
-                sign = self.operation or ""
+                sign = monoid.opcode
             self.lanes = tuple((sign, base(name)) for name in self.names)
 
     @property

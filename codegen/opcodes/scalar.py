@@ -32,8 +32,8 @@ from codegen.kinds import is_narrow, wide
 from codegen.walk import rebuilt, substitute
 from hlo.attributes import Compare, ReducePrecision
 from hlo.types.element_type import ELEMENT_TYPES, F16, F32, OPAQUE, PRED, U16
+from hlo.types.limits import integer_range
 from hlo.types.rounding import ROUNDED_ONCE
-from interpreter.conversion import integer_range
 from interpreter.numbers.undefined import undefined
 from interpreter.numbers.widths import float_format
 

@@ -21,7 +21,7 @@ from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import Pointers
 from emit_c.table import define_whole
 from hlo.types.element_type import ELEMENT_TYPES, F32, S32
-from interpreter.conversion import integer_range
+from hlo.types.limits import integer_range
 from optimizer import machine
 
 if TYPE_CHECKING:

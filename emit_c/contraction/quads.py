@@ -21,7 +21,7 @@ from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.tiles import FLIPPED, has_offset
 from emit_c.contraction.tiling import Tiling
 from hlo.types.element_type import S32
-from interpreter.conversion import integer_range
+from hlo.types.limits import integer_range
 from optimizer import machine
 from optimizer.analysis.indexing import Sum, unknown
 

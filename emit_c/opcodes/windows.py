@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.expressions import NEVER, Group, Literal, apply, condition_of, indexed
-from codegen.opcodes.folding import Fold, over, single_operation
+from codegen.opcodes.folding import Fold, over
 from codegen.opcodes.windows import most_shown, shown, windows_of
 from codegen.statements import If
 from codegen.walk import spelled_out
 from emit_c.opcodes.folding import blocks
 from emit_c.table import define_whole
+from hlo.monoid import monoid_of
 from optimizer.analysis.indexing import Index, Sum, Within, counter
 from optimizer.fusion.policy import is_large_window
 
@@ -38,7 +39,7 @@ def write_whole_reduce_window(
     windows = windows_of(instr)
     run = windows.running
     # Backwards, elements come in another order, so the operation must be a known one.
-    if run is not None and (not run.backwards or single_operation(instr.called[0])):
+    if run is not None and (not run.backwards or monoid_of(instr.called[0])):
         _write_run(body, windows, run, outputs)
         return 0
     if not is_large_window(instr) or windows.window[-1].base_dilation != 1:

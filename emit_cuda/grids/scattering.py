@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.folds import neutral
+from codegen.elements.folds import OPERATIONS, neutral
 from codegen.expressions import Cast, Name, Op, binary, indexed, item
 from codegen.kinds import Pointer
 from codegen.opcodes.updating import combine_elements, copy, write_scatter
@@ -51,11 +51,6 @@ if TYPE_CHECKING:
 
 # Floats that a GPU adds to memory in one instruction.
 FOUR = 4
-# With the operations by which neutral elements are known.
-_NEUTRAL = {
-    "atomicAdd": "+", "atomicAnd": "&", "atomicMax": "max", "atomicMin": "min", "atomicOr": "|",
-    "atomicXor": "^",
-}  # fmt: skip
 # Threads of a block that has a copy, blocks that run at once, and updates for each element of it.
 THREADS, BLOCKS, MANY_EACH = 512, 4 * MULTIPROCESSORS, 8
 # Sums and bits of signed words are those of unsigned ones.
@@ -83,23 +78,24 @@ def scatter_stages(
     The first copies the operand, and the second has a copy of neutral elements in each block.
     """
     operand, function = instr.operands[0], atomic_of(instr)
+    operation = instr.called[0].root.opcode
     kind, size, count = (
         operand.shape.element_type,
         operand.shape.size,
         instr.operands[-1].shape.size,
     )
     blocks = min(BLOCKS, count // (MANY_EACH * max(size, 1)))
-    whole = function in _NEUTRAL and not a.Scatter.of(instr).unique_indices
-    if not whole or blocks < MULTIPROCESSORS or size * kind.bytes > SHARED_BYTES:
+    start = neutral(OPERATIONS.get(operation, ""), kind.name) if function else None
+    many = not a.Scatter.of(instr).unique_indices and blocks >= MULTIPROCESSORS
+    if start is None or not many or size * kind.bytes > SHARED_BYTES:
         return None
     body = kernel.body
-    start = neutral(_NEUTRAL[str(function)], kind.name)
     own = Name(body.name("own"))
     with body.block() as written:
         write_scatter(body, instr, [own], _combine_atomically)
     *values, loops = written
     total, iteration = iterations(loops)
-    if start is None or not total:
+    if not total:
         return None
     known = [v for v in values if isinstance(v, Let | LocalVariable)]
     with body.block() as statements:
@@ -112,7 +108,7 @@ def scatter_stages(
             mine = body.let(kind.name, "mine", item(own, element))
             with body.when(binary("!=", mine, start)):
                 address = Op("&", (item(outputs[0], element),))
-                body.add(_atomically(str(function), kind.name, address, mine))
+                body.add(_atomically(function or "", kind.name, address, mine))
     with body.block() as copied:
         copy(body, outputs[0], operand)
     names = {argument.name for argument in kernel.arguments.values()}

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hlo.types.element_type import PRED, ElementType
+from hlo.types.limits import highest_of, lowest_of
 from hlo_tools.proofs.meanings import COMPARISONS, FORMATS, number
 from hlo_tools.proofs.solver import Solved, z3
-from optimizer.number_guards import highest_of, lowest_of
 from optimizer.rewriting.term import ConstantVariable
 
 if TYPE_CHECKING:

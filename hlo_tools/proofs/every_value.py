@@ -17,12 +17,12 @@ from hlo.build import Builder
 from hlo.build import module as module_of
 from hlo.names import NameSupply
 from hlo.types.element_type import ARRAY_TYPES, BF16, ELEMENT_TYPES, F16, PRED, ElementType
+from hlo.types.limits import highest_of, lowest_of
 from hlo.types.literal import literal
 from hlo.types.shape import array
 from hlo.walk import rebuild
 from interpreter.engine.evaluate import evaluate
 from interpreter.numbers.compare import Promise, compare
-from optimizer.number_guards import highest_of, lowest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -21,6 +21,7 @@ from hlo.build import module as module_of
 from hlo.effects import has_effect, has_own_effect
 from hlo.infer.precision import mixed_precision
 from hlo.instruction import Instruction
+from hlo.monoid import monoid_of
 from hlo.opcode import FORWARDING, having
 from hlo.table import OpTable
 from hlo.types.element_type import PRED
@@ -28,7 +29,6 @@ from hlo.types.shape import array
 from hlo.walk import post_order
 from hlo_tools.values.bounded import EndlessError, run
 from interpreter.engine.frame import quiet
-from interpreter.monoid import monoid_of
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:

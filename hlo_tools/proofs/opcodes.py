@@ -18,16 +18,16 @@ from hlo.types.element_type import PRED
 from hlo_tools.proofs.numbering import leaves, numbers, scalar_operation
 from interpreter.custom_calls.placement import identity
 from interpreter.custom_calls.registry import CUSTOM_CALLS
-from interpreter.monoid import monoid_of
 from interpreter.movement import pad
 from interpreter.table import evaluates
 from interpreter.windows import offsets_of, padding_of, positions_of
+from optimizer.reducers import never_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hlo import attributes as a
-    from hlo.instruction import Computation, Instruction
+    from hlo.instruction import Instruction
     from hlo.types.shape import Shape
     from hlo_tools.proofs.elements import Array, Ids
     from hlo_tools.proofs.numbering import Numbering, Value
@@ -194,20 +194,12 @@ def folded_rows(
         elements = [row.reshape(-1) for row in rows]
         value = here.computed(body, [*initial, *elements], depth)[0] if count else tuple(initial)
         return list(leaves(value))
-    if exact_in_any_order(body):
+    if never_rounds(body, body.root):
         rows = [np.sort(rows[0], axis=1)]
     together = np.concatenate([np.stack(initial, axis=1), *rows], axis=1)
     key = ("reduce", here.body(body, depth), len(initial))
     types = [x.shape.element_type for x in instr.operands[: len(initial)]]
     return [here.elements.of_rows((*key, n, t), t, together) for n, t in enumerate(types)]
-
-
-def exact_in_any_order(computation: Computation) -> bool:
-    """Whether a fold by a computation gives the same bits in any order."""
-    monoid = monoid_of(computation)
-    if monoid is None:
-        return False
-    return monoid.compares or not computation.root.shape.element_type.real.is_floating
 
 
 @numbers("reduce-window")

@@ -14,8 +14,8 @@ import numpy as np
 
 from hlo.attributes import NO_ATTRS, Compare
 from hlo.types.element_type import PRED
+from hlo.types.limits import highest_of
 from hlo_tools.proofs.numbering import leaves, numbers, scalar_operation
-from optimizer.number_guards import highest_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hlo.instruction import Computation, Instruction
+from hlo.monoid import MONOIDS
 from hlo.types.element_type import PRED, S64
 from hlo.types.shape import array
 from hlo.types.values import SliceDim
@@ -21,14 +22,11 @@ from hlo_torch.operations.table import (
     binary,
     broadcast,
     converted,
-    greatest,
-    least,
     to_shape,
 )
 from optimizer.expanders.parts import (
     counting,
     joined,
-    number,
     permuted,
     spread,
     to_dims,
@@ -166,16 +164,11 @@ def combined(
             return sums / to_type(counts, kind)
         return floor_divide(sums.shape, sums, to_type(counts, kind))
     if not include_self:
-        first = to_shape(new.shape, _neutral(reduce, kind))
+        # torch's sums begin with +0.
+        neutral = MONOIDS[REDUCTIONS[reduce]].identity(kind) or 0
+        first = splat(neutral, new.shape.with_type(kind))
         x = put(x, places, first, second(kind))
     return put(x, places, new, binary(REDUCTIONS[reduce], kind))
-
-
-def _neutral(reduce: str, kind: ElementType) -> Instruction:
-    """The number that changes none by a reduction."""
-    of_opcode = {"add": number(0, kind), "multiply": number(1, kind),
-                 "maximum": least(kind), "minimum": greatest(kind)}  # fmt: skip
-    return of_opcode[REDUCTIONS[reduce]]
 
 
 @aten("index_reduce.default")

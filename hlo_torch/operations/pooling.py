@@ -9,7 +9,7 @@ from hlo.types.element_type import S64
 from hlo.types.shape import array
 from hlo.types.values import PaddingDim, WindowDim
 from hlo_torch.operations.reductions import chooser
-from hlo_torch.operations.table import aten, binary, converted, floats_of
+from hlo_torch.operations.table import aten, binary, converted, floats_of, least
 from optimizer.derivative.movement import surrounded
 from optimizer.derivative.table import element, transposes
 from optimizer.expanders.parts import counting, number, spread, to_dims
@@ -73,7 +73,7 @@ def max_pool(
     kind = x.shape.element_type
     made = make(
         *("reduce-window", x, number_of_element(x, len(size))),
-        *(number(float("-inf"), kind), number((1 << 63) - 1, S64)),
+        *(least(kind), number((1 << 63) - 1, S64)),
         window=window, called=(chooser(kind, "GT"),),
     )  # fmt: skip
     return element(made, 0), element(made, 1)

@@ -11,13 +11,13 @@ References
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hlo.types.element_type import PRED, S64
+from hlo.types.limits import lowest_of
 from hlo_torch.operations.indexing import index_select
 from hlo_torch.operations.pooling import number_of_element, scattered_to_images
 from hlo_torch.operations.reductions import chooser
@@ -256,7 +256,7 @@ def adaptive_max_pool(_out: None, x: Instruction, sizes: Sequence[int]) -> tuple
             to_dims(index_select(v.shape, v, axis, index), dims) for v in (value, place, inside)
         )
         inside = make("and", inside, spread(constant(real), dims, (axis, axis + 1)))
-    value = make("select", inside, value, splat(_least(kind), value.shape))
+    value = make("select", inside, value, splat(lowest_of(kind), value.shape))
     # What is no element of a window loses against all others.
     place = make("select", inside, place, splat((1 << 63) - 1, place.shape))
     axes = tuple(first + 2 * k + 1 for k in range(rank))
@@ -265,10 +265,6 @@ def adaptive_max_pool(_out: None, x: Instruction, sizes: Sequence[int]) -> tuple
         dimensions=axes, called=(chooser(kind, "GT"),),
     )  # fmt: skip
     return element(made, 0), element(made, 1)
-
-
-def _least(kind: Any) -> float:
-    return -math.inf if kind.is_floating else -(1 << (kind.bits - 1))
 
 
 @aten("adaptive_max_pool2d_backward.default", "adaptive_max_pool3d_backward.default")

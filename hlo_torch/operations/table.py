@@ -17,6 +17,7 @@ from typing import Any
 
 from hlo.instruction import Computation, Instruction
 from hlo.types.element_type import BF16, C64, C128, F16, F32, F64, PRED, S64, ElementType
+from hlo.types.limits import highest_of, lowest_of
 from hlo.types.shape import Shape, array
 from optimizer.expanders.parts import number, spread, to_dims, to_type
 from optimizer.rewriting.make import make, splat
@@ -147,19 +148,9 @@ def binary(opcode: str, kind: ElementType) -> Computation:
 
 def least(kind: ElementType) -> Instruction:
     """A scalar that is no greater than any other."""
-    return number(_extreme(kind, -1), kind)
+    return number(lowest_of(kind), kind)
 
 
 def greatest(kind: ElementType) -> Instruction:
     """A scalar that is no less than any other."""
-    return number(_extreme(kind, 1), kind)
-
-
-def _extreme(kind: ElementType, sign: int) -> Number:
-    if kind is PRED:
-        return sign > 0
-    if kind.is_floating:
-        return sign * float("inf")
-    if kind.kind == "unsigned":
-        return (1 << kind.bits) - 1 if sign > 0 else 0
-    return (1 << (kind.bits - 1)) - 1 if sign > 0 else -(1 << (kind.bits - 1))
+    return number(highest_of(kind), kind)

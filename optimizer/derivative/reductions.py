@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.instruction import Computation
+from hlo.types.limits import highest_of, lowest_of
 from hlo.types.shape import array
 from hlo.types.values import PaddingDim, WindowDim
 from optimizer.derivative.contraction import paddings_back
@@ -30,7 +31,6 @@ from optimizer.derivative.table import (
 from optimizer.expanders.op_expander import element
 from optimizer.expanders.parts import number, spread, to_type
 from optimizer.loops.trip_count import SWAPPED
-from optimizer.number_guards import highest_of, lowest_of
 from optimizer.reducers import operation_of
 from optimizer.rewriting.make import make
 

@@ -64,7 +64,7 @@ def require(instr: Instruction, condition: bool, why: str) -> None:
         raise refusal(instr, why)
 
 
-def identity(instr: Instruction, neutral: float | None, kind: ElementType) -> Instruction:
+def identity(instr: Instruction, neutral: complex | None, kind: ElementType) -> Instruction:
     """The number that a computation leaves others alone with; an instruction that needs one."""
     if neutral is None:
         raise refusal(instr, "what its computation leaves alone is not known")

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from hlo import attributes as a
+from hlo.monoid import MONOIDS
 from hlo.types.values import WindowDim
-from interpreter.monoid import MONOIDS
 from optimizer.dynamic_padder.folding import fold
 from optimizer.dynamic_padder.rules import (
     CUSTOM_CALLS,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.monoid import MONOIDS
 from hlo.types.element_type import U32
 from hlo.types.shape import array
 from hlo.types.sharding import ReplicaGroups
@@ -64,9 +65,9 @@ def shortened(x: Instruction, dim: int, size: int) -> Instruction:
 
 def neutral(element_type: ElementType) -> Instruction:
     """The scalar that leaves others as they are when it is added: -0 for floats."""
-    kind = element_type.kind
-    value = np.asarray(complex(-0.0, -0.0)) if kind == "complex" else np.asarray(-0.0)
-    return splat(value if kind in ("float", "complex") else 0, array(element_type))
+    value = MONOIDS["add"].identity(element_type)
+    # F8E8M0FNU has none, as it has no zero; a 0 becomes NaN there.
+    return number(0 if value is None else value, element_type)
 
 
 def alone(value: Instruction, axis: CutAxis) -> Instruction:

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from hlo.monoid import monoid_of
 from hlo.types.element_type import S32, S64
-from hlo.types.shape import array
 from optimizer.expanders.parts import cut as slice_of
-from optimizer.expanders.parts import full, less, padded, spread, to_dims, to_type
+from optimizer.expanders.parts import full, less, number, padded, spread, to_dims, to_type
 from optimizer.partitioning.communication import looked_up, neutral
 from optimizer.partitioning.division import (
     STRATEGIES,
@@ -28,7 +28,6 @@ from optimizer.partitioning.division import (
 )
 from optimizer.partitioning.reductions import added_up, sums_moved
 from optimizer.partitioning.sharding_rules import PASS_THROUGH, REDUCTION, Factor
-from optimizer.reducers import identity_of, operation_of
 from optimizer.rewriting.make import make, splat
 
 if TYPE_CHECKING:
@@ -185,14 +184,11 @@ STRATEGIES["gather"] = Strategy(_looks_up, sums_moved, _gather)
 
 def _identity(site: DivisionSite) -> Instruction | None:
     """The scalar with which a scatter leaves elements as they are; None if it is not known."""
-    kind = site.results[0].element_type
-    opcode = operation_of(site.instr.called[0], site.instr) if len(site.results) == 1 else ""
-    if not opcode:
+    kind, monoid = site.results[0].element_type, monoid_of(site.instr.called[0])
+    if len(site.results) > 1 or monoid is None or (kind.is_complex and monoid.opcode != "add"):
         return None
-    if opcode == "add":
-        return neutral(kind)
-    value = identity_of(site.instr.called[0], kind)
-    return None if value is None or kind.is_complex else splat(value, array(kind))
+    value = monoid.identity(kind)
+    return None if value is None else number(value, kind)
 
 
 def _scatters(site: DivisionSite, factor: Factor, axis: CutAxis) -> bool:

@@ -18,9 +18,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
+from hlo.types.limits import highest_of, lowest_of
 from hlo.types.shape import array
 from optimizer.expanders.parts import number
-from optimizer.number_guards import highest_of, lowest_of
 from optimizer.partitioning.communication import looked_up
 from optimizer.partitioning.division import STRATEGIES, DivisionSite, FactorPlan, Strategy
 from optimizer.partitioning.sharding_rules import PASS_THROUGH, PERMUTATION, Factor

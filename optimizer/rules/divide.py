@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING, cast
 
-from interpreter.conversion import integer_range
+from hlo.types.limits import integer_range
 from interpreter.numbers.compare import FINITE, LOSSY, MAGNITUDE, ROUNDING
 from optimizer.number_guards import has_nan, has_negatives
 from optimizer.rewriting.guards import (

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.monoid import MONOIDS
 from hlo.types.grouping import reshaped_groups
-from interpreter.monoid import MONOIDS
 from interpreter.numbers.compare import BITS, ROUNDING
 from optimizer.dimensions import Dims, Operands, static, without
 from optimizer.reducers import (

@@ -17,9 +17,9 @@ from hlo.errors.error import HloError
 from hlo.instruction import Instruction
 from hlo.opcode import OPCODES
 from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.limits import integer_range
 from hlo.types.shape import array
 from interpreter.arithmetic import COMPARISONS, MEANINGS
-from interpreter.conversion import integer_range
 from interpreter.engine.frame import quiet
 from interpreter.numbers.bits import BITWISE
 from interpreter.numbers.compare import BITS, compare

@@ -13,8 +13,8 @@ from single import all_values, evaluate, values
 
 from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES
+from hlo.types.limits import integer_range
 from hlo.types.rounding import ROUNDED_ONCE
-from interpreter.conversion import integer_range
 from interpreter.numbers.compare import compare
 
 INF, NAN = math.inf, math.nan

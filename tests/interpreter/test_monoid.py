@@ -5,9 +5,9 @@ import pytest
 
 import hlo
 import interpreter
+from hlo.monoid import MONOIDS
 from hlo.opcode import OPCODES
 from hlo.types.element_type import ARRAY_TYPES
-from interpreter.monoid import MONOIDS
 
 BITWISE = {"and", "or", "xor"}
 
@@ -37,7 +37,8 @@ def test_identities_leave_values_alone(opcode: str, element_type) -> None:
         f"b = {name}[4] broadcast(i), dimensions={{}}\nROOT r = {name}[4] {opcode}(x, b) }}"
     )
     values = np.asarray([0, 1, 1, 0]).astype(element_type.dtype)
-    if element_type.is_floating:
+    # The product of two complex numbers adds up, and so loses the sign of zeros.
+    if element_type.is_floating or (element_type.is_complex and opcode == "add"):
         values[3] = -values[0]
     got = interpreter.evaluate(hlo.parse(text), values, np.asarray(identity).astype(values.dtype))
     assert got.tobytes() == values.tobytes()

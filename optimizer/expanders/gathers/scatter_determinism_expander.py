@@ -15,10 +15,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Scatter
+from hlo.monoid import monoid_of
 from hlo.types.element_type import S32
+from hlo.types.limits import integer_range
 from hlo.types.shape import array
-from interpreter.conversion import integer_range
-from interpreter.monoid import monoid_of
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.apply import applied, is_elementwise
 from optimizer.expanders.gathers.batched_gather_scatter_normalizer import without_batching_scatter

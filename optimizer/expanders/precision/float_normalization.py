@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from hlo.monoid import monoid_of
 from hlo.opcode import CONVERSIONS, OPCODES, having
 from hlo.types.element_type import ELEMENT_TYPES, F32, ElementType
-from interpreter.monoid import monoid_of
 from optimizer.expanders.op_expander import ExpansionSite, expand
 from optimizer.expanders.parts import to_type
 from optimizer.passes import register
@@ -103,7 +103,8 @@ def folded_wide(site: ExpansionSite, unsupported: set[ElementType]) -> Instructi
     """The fold in f32; None if no fold of small floats is computed in a wider type as a whole."""
     instr, element_type = site.instr, site.instr.operands[0].shape.element_type
     monoid = monoid_of(instr.called[0])
-    if monoid is None or not monoid.rounds(element_type) or element_type not in unsupported:
+    rounds = monoid is not None and element_type.bits < 32 and monoid.rounds(element_type)
+    if not rounds or element_type not in unsupported:
         return None
     if any(x.shape.element_type is not element_type for x in (instr, *instr.operands)):
         return None

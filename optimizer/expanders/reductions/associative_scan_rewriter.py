@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Scan
+from hlo.monoid import MONOIDS
 from hlo.types.values import WindowDim
-from interpreter.monoid import MONOIDS
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import cut, number, spread, to_dims
