@@ -7,22 +7,24 @@ where they are compiled apart, once for all modules: see `emit_c.executable.tile
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from codegen.functions import mentions
 from codegen.prelude.paragraph import words
 from codegen.printer import code, head, text
+from codegen.statements import Call, nested
 from emit_c.code.prelude import apart, apart_as, declaration, prelude, with_called
 from emit_c.contraction.edges import RowStore
 from emit_c.contraction.tiles import Tile, declared, tile_function
 from emit_c.contraction.transposing import is_transpose, transpose_head, transpose_text
 from emit_c.contraction.whole_tiles import WholeTileLoops
+from hlo.support.compiler import calls_with_vectors
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from codegen.callees import Named
 
@@ -66,7 +68,13 @@ def declarations(mentions: Mapping[str, Named | None]) -> str:
 
 def exported(functions: Iterable[LibraryFunction]) -> str:
     """A file of some of them, for others to call."""
-    functions = list(functions)
+    # Another compiler may be chosen in between.
+    return _exported(tuple(functions), calls_with_vectors())
+
+
+# A process asks for the file of a tile again and again: its name in the cache is the text's hash.
+@lru_cache(maxsize=512)
+def _exported(functions: Sequence[LibraryFunction], _: bool) -> str:
     texts = "".join(f"\n{_text(each, '')}" for each in functions)
     made = _needed(functions) + texts
     return prelude(words(made), whole=False) + made
@@ -89,14 +97,25 @@ def of_json(known: Any) -> LibraryFunction:
 
 
 def _needed(functions: Iterable[LibraryFunction]) -> str:
-    """The functions that tiles share: a compiler is to copy none of them into each tile."""
-    bodies = (tile_function(each) for each in functions if isinstance(each, Tile))
-    called = dict.fromkeys(chain.from_iterable(mentions(body).values() for body in bodies))
-    needed = (each.function for each in called if isinstance(each, RowStore | WholeTileLoops))
-    return "".join(
-        f"\n{each.about}__attribute__((noinline)) static {code(each, mentions(each))}"
-        for each in needed
-    )
+    """The functions that tiles share."""
+    tiles = (each for each in functions if isinstance(each, Tile))
+    shared = dict.fromkeys(chain.from_iterable(map(_shared_by, tiles)))
+    return "".join(map(_shared_text, shared))
+
+
+@cache
+def _shared_by(tile: Tile) -> tuple[RowStore | WholeTileLoops, ...]:
+    """The functions that a tile calls."""
+    calls = (s.function for s in nested(tile_function(tile).body) if isinstance(s, Call))
+    return tuple(f for f in calls if isinstance(f, RowStore | WholeTileLoops))
+
+
+@cache
+def _shared_text(callee: RowStore | WholeTileLoops) -> str:
+    """The C of a function that no compiler is to copy into each tile."""
+    function = callee.function
+    made = code(function, mentions(function))
+    return f"\n{function.about}__attribute__((noinline)) static {made}"
 
 
 def _text(function: LibraryFunction, storage: str) -> str:
@@ -107,7 +126,6 @@ def _text(function: LibraryFunction, storage: str) -> str:
     return apart_as(function, storage)
 
 
-@cache
 def _tile_text(tile: Tile, storage: str) -> str:
     """The C of a tile, whose products and sums may be fused: their order is open anyway.
 
@@ -119,8 +137,13 @@ def _tile_text(tile: Tile, storage: str) -> str:
     return (
         f"{function.about}#ifndef __clang__\n__attribute__((optimize({flags})))\n#endif\n"
         f"{storage}{head(function)} {{\n"
-        f"#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n{text(function.body)}}}\n"
+        f"#ifdef __clang__\n  #pragma clang fp contract(fast)\n#endif\n{_body_text(tile)}}}\n"
     )
+
+
+@cache
+def _body_text(tile: Tile) -> str:
+    return text(tile_function(tile).body)
 
 
 def _head(function: LibraryFunction) -> str:

@@ -2,7 +2,7 @@
 
 Processors multiply four unsigned bytes by four signed ones and add all that to a sum of 32 bits, in
 every lane. So the input is copied, and the kernel packed, with four bytes of the innermost
-contracted dimension in a number: see `emit_c.contraction.bytes`. Sums wrap around, and so are what
+contracted dimension in a number: see `add_bytes` in the prelude. Sums wrap around, and so are what
 they are in any order.
 """
 
