@@ -8,10 +8,12 @@ from strategies.compiled import check
 
 import emit_c
 import hlo
+from codegen.callees import name_of
 from codegen.expressions import Apply, Index, Op
-from codegen.statements import For, If, nested, trees
+from codegen.statements import Call, For, If, nested, trees
 from codegen.walk import spelled_out, walk
 from emit_c.contraction.tiles import Tile
+from emit_c.program.call_sites import KernelStep
 from optimizer import optimize as optimized
 from optimizer import prepare
 
@@ -75,6 +77,22 @@ class Emitted(NamedTuple):
     def operators(self):
         """The operators of all expressions."""
         return {each.op for each in self.expressions if isinstance(each, Op)}
+
+    @property
+    def kernel_calls(self):
+        """The kernels that steps call, each as often as one does."""
+        return [name_of(each.call.function) for each in self.program.parts.calls.kernel_steps]
+
+    def steps(self, computation):
+        """The statements of the function of a computation, but for calls of kernels."""
+        step_functions = self.program.parts.calls.functions
+        parts = [part for step in step_functions[computation].steps for part in step]
+        return [s for part in parts if not isinstance(part, KernelStep) for s in nested([part])]
+
+    def bytes_copied(self, computation):
+        """The sizes of the arrays that a computation copies."""
+        calls = [s for s in self.steps(computation) if isinstance(s, Call)]
+        return [s.arguments[-1].value for s in calls if s.function == "__builtin_memcpy"]
 
     @property
     def has_choices(self):

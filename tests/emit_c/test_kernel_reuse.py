@@ -1,10 +1,8 @@
 """What is computed twice gets its kernels once, wherever its arrays lie."""
 
-import re
-
 import numpy as np
 import pytest
-from strategies.compiled import check
+from emitted import checked
 
 LAYER = """
   d{0} = f32[8,8] dot({1}, w{0}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
@@ -13,13 +11,9 @@ LAYER = """
   t{0} = f32[8,8] abs(a{0})"""
 
 
-def calls(source):
-    """The kernels that the entry calls."""
-    return re.findall(r"^  (\w+_kernel\w*)\(", source[source.index("int run(") :], re.MULTILINE)
-
-
-def agree(text, *arguments, optimize=True):
-    return check(text, optimize=optimize, arguments=arguments).source
+def calls(text, *arguments, optimize=True):
+    """The kernels that the entry calls, of a module whose values are right."""
+    return checked(text, optimize=optimize, arguments=arguments).kernel_calls
 
 
 def numbers(*dims):
@@ -30,20 +24,19 @@ def numbers(*dims):
 def test_layers_share_their_kernels():
     parameters = "".join(f"  w{k} = f32[8,8] parameter({k})\n" for k in range(4))
     layers = "".join(LAYER.format(k, f"t{k - 1}" if k else "x", "y") for k in range(4))
-    source = agree(
+    made = calls(
         f"HloModule m\nENTRY e {{\n{parameters}  x = f32[8,8] parameter(4)\n"
         f"  y = f32[8] parameter(5){layers}\n  ROOT r = f32[8,8] negate(t3)\n}}",
         *(numbers(8, 8) for _ in range(5)),
         numbers(8),
     )
-    made = calls(source)
     assert len(made) == 8
     assert len(set(made)) == 3  # the last fusion negates, too
 
 
 @pytest.mark.parametrize(("first", "second"), [("x", "y"), ("y", "x"), ("x", "x")])
 def test_pointers_follow_their_roles(first, second):
-    source = agree(
+    made = calls(
         f"""HloModule m
 ENTRY e {{
   x = f32[100] parameter(0)
@@ -57,12 +50,12 @@ ENTRY e {{
         optimize=False,
     )
     # A kernel that is given one array twice is another one.
-    assert len(set(calls(source))) == (1 if first != second else 2)
+    assert len(set(made)) == (1 if first != second else 2)
 
 
 @pytest.mark.parametrize("number", ["1", "2"])
 def test_kernels_that_know_different_numbers_are_different(number):
-    source = agree(
+    made = calls(
         f"""HloModule m
 ENTRY e {{
   x = f32[100] parameter(0)
@@ -77,11 +70,11 @@ ENTRY e {{
         numbers(100),
         optimize=False,
     )
-    assert len(set(calls(source))) == int(number)
+    assert len(set(made)) == int(number)
 
 
 def test_scratch_memory_is_each_calls_own():
-    agree(
+    calls(
         """HloModule m
 less { a = f32[] parameter(0)
   b = f32[] parameter(1)
