@@ -123,8 +123,7 @@ def test_a_result_in_the_place_of_an_operand_is_read_and_written_by_one_pointer(
           ROOT f = (f32[1000], f32[1000]) fusion(a, b, n), kind=kLoop, calls=fused
         }"""
     )
-    kernel = emit(module).source.split("static void f_kernel")[1]
-    assert kernel.startswith("(f32 *restrict x, f32 *restrict y, const s32 *restrict n")
+    assert emit(module).parts.kernels["f_kernel"].types == ("f32", "f32", "s32")
     a, b = np.arange(1000, dtype=np.float32), np.ones(1000, np.float32)
     x, y = emit_c.compile(module)(a.copy(), b.copy(), np.int32(3))
     np.testing.assert_array_equal(x, a + b)
@@ -243,7 +242,7 @@ ENTRY e {
 def test_what_would_need_a_copy_is_not_computed_anew():
     """The sum would read the state across, when its next value lies there already."""
     module = prepare(hlo.parse(LATE))
-    assert "b_kernel" in emit(module).source
+    assert "b_kernel" in emit(module).parts.kernels
     x = np.arange(9, dtype=np.float32).reshape(3, 3)
     found = emit_c.compile(module, optimize=False)(x)
     assert all(map(np.array_equal, found, evaluate(module, x)))
