@@ -76,6 +76,18 @@ class Batch:
         return found
 
 
+def kernels_in_cuda(module, *, optimize=True):
+    """The kernels of a module, as data."""
+    kernels = KernelFile()
+    emit_cuda.emit(prepare(emit_cuda.optimized(module) if optimize else module, "gpu"), kernels)
+    return kernels
+
+
+def names_in_cuda(module, *, optimize=True):
+    """The functions and types that they use."""
+    return kernels_in_cuda(module, optimize=optimize).words.keys()
+
+
 @cache
 def unchecked():
     """The device that runs what nothing checks."""

@@ -118,7 +118,7 @@ def test_holes_are_no_factors_of_infinities(monkeypatch, seeds, checked, parts):
     kinds = {step.kind for *_, program in batch.cases for step in program.steps}
     assert {"convolution", "convolution on tensor cores"} <= kinds
     assert ("sums of a convolution" in kinds) == (parts > 1)
-    assert "lost" in batch.kernels.source("")
+    assert "lost" in batch.kernels.words
     found = batch.differences(SPECIAL_AS_WELL, checked=checked)
     assert not found, f"{len(found)} of {len(batch.cases)} differ, among them {found[0]}"
 

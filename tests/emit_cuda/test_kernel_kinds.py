@@ -7,6 +7,7 @@ from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
 
 import emit_cuda
 import hlo
+from codegen.statements import Call, nested
 from emit_cuda import nvrtc
 from emit_cuda.grids import gemm, thread_tiles, tile_sizes
 from emit_cuda.grids.tile_sizes import SIDE, TileSize
@@ -342,8 +343,9 @@ def test_tensor_cores_multiply_narrow_floats():
 def test_tiles_in_two_buffers_need_one_barrier(monkeypatch, buffers, barriers):
     monkeypatch.setattr(thread_tiles, "BUFFERS", buffers)
     monkeypatch.setattr(tile_sizes, "SIZES", (TileSize(SIDE, SIDE, 1, depth=16),))
-    (kernel,) = batch_of([KINDS["product of matrices"][0]]).kernels.texts.values()
-    assert kernel.count("__syncthreads") == barriers
+    (kernel,) = batch_of([KINDS["product of matrices"][0]]).kernels.written.values()
+    calls = [s.function for s in nested(kernel.statements) if isinstance(s, Call)]
+    assert calls.count("__syncthreads") == barriers
 
 
 def test_what_is_done_to_operands_is_done_as_they_are_read():
@@ -388,4 +390,4 @@ def test_blocks_are_dealt_out_to_the_operands_of_a_concatenation(monkeypatch, ch
     # 390, 3, 120 and 390 elements; then 64, 128, 64 and 128 vectors of 4.
     assert [(step.kind, step.grid) for step in first] == [("concatenation", (4 + 1 + 1 + 4, 1, 1))]
     assert [(step.kind, step.grid) for step in second] == [("concatenation", (4, 1, 1))]
-    assert "f32x4" in batch.kernels.source("")
+    assert "f32x4" in batch.kernels.words

@@ -96,8 +96,7 @@ def softmaxes_and_norms():
 
 @pytest.mark.parametrize("checked", [False, True])
 def test_they_give_what_the_interpreter_gives(softmaxes_and_norms, checked):
-    source = softmaxes_and_norms.kernels.source("")
-    assert source.count("__global__") == 2 * len(SIZES), "each is one kernel"
+    assert len(softmaxes_and_norms.kernels.written) == 2 * len(SIZES), "each is one kernel"
     found = softmaxes_and_norms.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
 

@@ -1,11 +1,10 @@
 """Folds of few, long rows by several blocks, and running folds: right, clean, and in any order."""
 
 import random
-import re
 from math import prod
 
 import pytest
-from cuda_batches import ARCHITECTURES, Batch
+from cuda_batches import ARCHITECTURES, Batch, kernels_in_cuda
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -177,8 +176,9 @@ def test_reduces_of_a_fusion_share_a_loop(name):
     [(512, "s8", 8), (136, "s8", 4), (136, "f16", 4), (66, "f16", 2), (65, "f16", 1)],
 )
 def test_a_warp_reads_as_many_columns_as_a_line_of_memory_has(columns, kind, width):
-    source = emit_cuda.emit(reduced((70, columns), (0,), kind)).source
-    assert len(re.findall(r"__shared__ \w+ tile", source)) == width
+    kernels = kernels_in_cuda(reduced((70, columns), (0,), kind), optimize=False)
+    shared = [name for each in kernels.written.values() for _, name, _ in each.stage.shared]
+    assert sum(name.startswith("tile") for name in shared) == width
 
 
 @pytest.mark.parametrize(
