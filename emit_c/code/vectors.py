@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
 
 _NUMBERS = ("s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f32", "f64")
-_LANES = (2, 4, 8, 16, 32, 64)
+_LANES = (1, 2, 4, 8, 16, 32, 64)
 
 
 def vector(kind: ElementType, lanes: int) -> str:
