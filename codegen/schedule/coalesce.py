@@ -46,8 +46,8 @@ def coalesce(loop: For, depth: int = 2, name: str = "") -> For:
     """
     loops = [loop]
     while len(loops) < depth:
-        inner = loops[-1].body[0] if len(loops[-1].body) == 1 else None
-        if not isinstance(inner, For):
+        inner = LoopView(loops[-1]).only_loop
+        if inner is None:
             raise IllegalError(f"the loop over {loops[-1].name} is not around one loop")
         loops.append(inner)
     expect_no_break(loops[-1])

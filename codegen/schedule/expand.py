@@ -42,7 +42,7 @@ def expand(body: Body, loop: For) -> tuple[list[LocalVariable], For]:
         variable, or an array.
     """
     view = LoopView(loop)
-    if view.bounds is None or (view.bounds.start, view.bounds.step) != (0, 1):
+    if not view.counts_from_0:
         raise IllegalError(f"the loop over {loop.name} does not count from 0 to a known number")
     own = [s for s in loop.body if isinstance(s, LocalVariable)]
     if not own or any(s.size is not None for s in own):

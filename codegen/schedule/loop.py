@@ -59,9 +59,20 @@ class LoopView:
         return self.bounds is not None and self.bounds.step == 1
 
     @property
+    def counts_from_0(self) -> bool:
+        """Whether it counts by 1 from 0 to a number that is known."""
+        return self.bounds is not None and (self.bounds.start, self.bounds.step) == (0, 1)
+
+    @property
     def trips(self) -> int | None:
         """The number of iterations, as the bounds say it; None where they do not."""
         return None if self.bounds is None else len(self.bounds)
+
+    @property
+    def only_loop(self) -> For | None:
+        """The loop that is all of an iteration; None where an iteration is something else."""
+        inner = self.body[0] if len(self.body) == 1 else None
+        return inner if isinstance(inner, For) else None
 
     @cached_property
     def is_straight(self) -> bool:
@@ -181,6 +192,13 @@ class LoopView:
                 lets.append(s)
                 needed |= set(names_of(s.value))
         return lets[::-1]
+
+
+def perfect_nest(loop: For) -> Iterator[For]:
+    """A loop and those inside of it, from the outermost on, between which nothing else is."""
+    yield loop
+    if (inner := LoopView(loop).only_loop) is not None:
+        yield from perfect_nest(inner)
 
 
 def certain_loads(tree: Expr) -> Iterator[Load]:

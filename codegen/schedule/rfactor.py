@@ -99,6 +99,6 @@ def neutral_elements(
 
 def folding_loop(loop: For) -> For:
     """The loop that folds, inside of others that do nothing else; else the innermost of these."""
-    while not loop.reductions and len(loop.body) == 1 and isinstance(loop.body[0], For):
-        loop = loop.body[0]
+    while not loop.reductions and (inner := LoopView(loop).only_loop) is not None:
+        loop = inner
     return loop

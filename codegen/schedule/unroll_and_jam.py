@@ -55,7 +55,7 @@ def unroll_and_jam(body: Body, loop: For, times: int) -> list[Statement]:
         it.
     """
     view = LoopView(loop)
-    if view.bounds is None or (view.bounds.start, view.bounds.step) != (0, 1):
+    if view.bounds is None or not view.counts_from_0:
         raise IllegalError(f"the loop over {loop.name} does not count from 0 to a known number")
     reason = expect_jammable(view, times)
     loops: list[Statement] = []

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Choose, Expr, Load, Name, Op, as_expr
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count, work
+from codegen.schedule.loop import LoopView
 from codegen.schedule.rfactor import folding_loop, rfactor
 from codegen.schedule.trace import attempt
 from codegen.statements import Assign, For, Let, LocalVariable, Statement
@@ -58,8 +59,12 @@ def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statem
 def _is_worth_it(loop: For, variables: Mapping[str, LocalVariable]) -> bool:
     """Whether a loop is large, folds into some variables, and does nothing else."""
     folded = {name for _, name in folding_loop(loop).reductions}
-    is_plain = isinstance(loop.stop, int) and (loop.start, loop.step) == (0, 1)
-    is_fold = is_plain and not loop.parallel and bool(folded) and folded <= variables.keys()
+    is_fold = (
+        LoopView(loop).counts_from_0
+        and not loop.parallel
+        and bool(folded)
+        and folded <= variables.keys()
+    )
     return is_fold and work([loop]) >= 2 * machine.LEAST_WORK
 
 

@@ -19,6 +19,7 @@ from codegen.expressions import Index
 from codegen.loops.work import trip_count
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
 from codegen.schedule.order import vectorize
 from codegen.schedule.trace import attempt
 from codegen.statements import For, nested, replaced, trees
@@ -48,8 +49,8 @@ def coalesce_loops(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 
 def _coalesced(outer: For) -> For | None:
     """A loop and the only one inside of it as one loop; None where that cannot be."""
-    inner = outer.body[0] if len(outer.body) == 1 else None
-    if not isinstance(inner, For) or outer.simd or outer.unroll or inner.unroll:
+    inner = LoopView(outer).only_loop
+    if inner is None or outer.simd or outer.unroll or inner.unroll:
         return None
     folds = outer.reductions or inner.reductions
     alike = outer.parallel == inner.parallel and inner.reductions in ((), folds)

@@ -34,6 +34,7 @@ from codegen.loops.work import trip_count
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.divide import divide
 from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
 from codegen.schedule.order import vectorize
 from codegen.schedule.rfactor import PartialFold, rfactor
 from codegen.schedule.trace import attempt
@@ -125,8 +126,8 @@ def _merged(body: Body, loop: For) -> tuple[For, tuple[tuple[str, int], ...]]:
     The loop as it is, and no counters, where there are no two, or where these only do what vectors
     do in a step: then it takes longer to copy the elements.
     """
-    outer = loop.body[0] if len(loop.body) == 1 else None
-    if not isinstance(outer, For) or outer.simd or not outer.body or not loop.parallel:
+    outer = LoopView(loop).only_loop
+    if outer is None or outer.simd or not outer.body or not loop.parallel:
         return loop, ()
     *lets, inner = outer.body
     if not isinstance(inner, For) or not all(isinstance(s, Let) for s in lets):
@@ -157,8 +158,8 @@ def _columns(nest: Sequence[For]) -> tuple[str, int] | None:
 def _nest(loop: For) -> Iterator[For]:
     """The loops of a perfect nest around those over columns; the last one is over rows."""
     yield loop
-    inner = loop.body[0] if len(loop.body) == 1 else None
-    if isinstance(inner, For) and not inner.simd and not loop.parallel:
+    inner = LoopView(loop).only_loop
+    if inner is not None and not inner.simd and not loop.parallel:
         yield from _nest(inner)
 
 

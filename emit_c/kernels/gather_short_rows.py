@@ -22,6 +22,7 @@ from codegen.kinds import number_of
 from codegen.loops.work import trip_count, work
 from codegen.schedule.divide import divide
 from codegen.schedule.legality import IllegalError
+from codegen.schedule.loop import LoopView
 from codegen.schedule.trace import attempt
 from codegen.schedule.unroll import unroll_inside
 from codegen.statements import (
@@ -77,15 +78,12 @@ def _in_lanes(body: Body, statement: Statement) -> Sequence[Statement] | None:
 def is_over_short_rows(loop: For) -> bool:
     """Whether a loop is over many rows of no more numbers than a vector, and folds each."""
     inner = [s for s in loop.body if isinstance(s, For)]
-    if not loop.parallel or not isinstance(loop.stop, int) or (loop.start, loop.step) != (0, 1):
+    if not loop.parallel or not any(s.reductions for s in inner) or trip_count(loop) < MANY_ROWS:
         return False
-    if not any(each.reductions for each in inner) or loop.stop < MANY_ROWS:
+    if not all(LoopView(each).counts_from_0 for each in (loop, *inner)):
         return False
-    counted = all(
-        isinstance(each.stop, int) and (each.start, each.step) == (0, 1) and straight(each.body)
-        for each in inner
-    )
-    if not counted or not straight([s for s in loop.body if not isinstance(s, For)]):
+    others = [s for s in loop.body if not isinstance(s, For)]
+    if not all(map(straight, (others, *(each.body for each in inner)))):
         return False
     return max(map(trip_count, inner)) <= machine.LANES
 

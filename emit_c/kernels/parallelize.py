@@ -19,6 +19,7 @@ from codegen.expressions import Expr, Group, Literal, Member, Name, Op, Struct
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, Record, unrestricted
 from codegen.loops.work import trip_count, work
+from codegen.schedule.loop import LoopView
 from codegen.schedule.types import KernelTypes
 from codegen.statements import (
     Assign,
@@ -97,9 +98,8 @@ def _in_blocks(kernel: CKernel, loop: For) -> For:
 
 
 def _is_worth_it(loop: For) -> bool:
-    known = all(isinstance(n, int) for n in (loop.start, loop.stop, loop.step))
-    is_possible = loop.parallel and known and trip_count(loop) > 1
-    return is_possible and work([loop]) >= 2 * machine.LEAST_WORK
+    trips = LoopView(loop).trips or 0
+    return loop.parallel and trips > 1 and work([loop]) >= 2 * machine.LEAST_WORK
 
 
 class _Split:
@@ -205,11 +205,8 @@ def _joined(loop: For) -> tuple[list[For], tuple[Statement, ...]]:
     """A loop and those directly inside of it that can be taken together, and the body of them."""
     nest = [loop]
     while prod(trip_count(each) for each in nest) < MANY_ITERATIONS:
-        body = nest[-1].body
-        inner = body[0] if len(body) == 1 else None
-        if not isinstance(inner, For) or not inner.parallel or inner.simd:
-            break
-        if not all(isinstance(n, int) for n in (inner.start, inner.stop, inner.step)):
+        inner = LoopView(nest[-1]).only_loop
+        if inner is None or not inner.parallel or inner.simd or LoopView(inner).bounds is None:
             break
         nest.append(inner)
     return nest, nest[-1].body

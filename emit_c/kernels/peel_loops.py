@@ -23,6 +23,7 @@ from codegen.expressions import Load
 from codegen.kinds import number_of
 from codegen.schedule.conditions import turning_points
 from codegen.schedule.cut import cut
+from codegen.schedule.loop import LoopView
 from codegen.statements import For, Forever, If, Let, changed_in, each_side, nested, replaced
 from codegen.walk import names_of
 from emit_c.kernels.row_starts import distances
@@ -62,12 +63,13 @@ class Peeled(NamedTuple):
 def peeled(body: Body, loop: For) -> Peeled:
     """A loop without its first and last iterations, if they are few and their choices matter."""
     edges = turning_points(loop) if _loads_under_masks(loop) else []
-    if not edges or not isinstance(loop.start, int) or not isinstance(loop.stop, int):
+    bounds = LoopView(loop).bounds
+    if not edges or bounds is None:
         return Peeled((), loop, ())
-    ranges = list(pairwise((loop.start, *edges, loop.stop)))
+    ranges = list(pairwise((bounds.start, *edges, bounds.stop)))
     main = max(ranges, key=lambda each: each[1] - each[0])
     left = main[1] - main[0]
-    others = loop.stop - loop.start - left
+    others = bounds.stop - bounds.start - left
     copied_statements = (others + 1) * sum(1 for _ in nested(loop.body))
     if others > machine.MOST_PEELED or left < machine.LANES:
         return Peeled((), loop, ())

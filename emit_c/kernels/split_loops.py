@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from codegen.loops.work import trip_count
 from codegen.schedule.conditions import turning_points
 from codegen.schedule.cut import cut
+from codegen.schedule.loop import LoopView
 from codegen.statements import For, Forever, If, Statement, nested
 from optimizer import machine
 
@@ -69,9 +70,10 @@ def _may_be_cut(loop: For, shared: bool) -> bool:
     """Whether threads do not need a loop whole: its iterations are in turn, or few are cut off."""
     if not loop.parallel or (shared and trip_count(loop) <= machine.MOST_RANGES):
         return True
-    if not isinstance(loop.start, int) or not isinstance(loop.stop, int):
+    bounds = LoopView(loop).bounds
+    if bounds is None:
         return False
-    ranges = pairwise((loop.start, *turning_points(loop), loop.stop))
+    ranges = pairwise((bounds.start, *turning_points(loop), bounds.stop))
     *few, most = sorted(high - low for low, high in ranges)
     return sum(few) <= min(machine.MOST_PEELED, most // machine.HALF_VECTOR)
 

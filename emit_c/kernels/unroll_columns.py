@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Literal, Load, Name
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
+from codegen.schedule.loop import LoopView
 from codegen.schedule.unroll import unroll
 from codegen.statements import (
     Assign,
@@ -88,10 +89,10 @@ def _unrolled(body: Body, loop: For, arrays: Mapping[str, LocalVariable]) -> Seq
 
 def _is_of_few_columns(loop: For, arrays: Mapping[str, LocalVariable]) -> bool:
     """Whether a loop folds rows of columns that fill no vector, and does nothing else."""
-    if not loop.reductions or len(loop.body) != 1 or trip_count(loop) < machine.BLOCK_OF_LANES:
+    if not loop.reductions or trip_count(loop) < machine.BLOCK_OF_LANES:
         return False
-    (columns,) = loop.body
-    if not isinstance(columns, For) or (columns.start, columns.step) != (0, 1):
+    columns = LoopView(loop).only_loop
+    if columns is None or not LoopView(columns).counts_from_0:
         return False
     count = trip_count(columns)
     if count not in machine.SHORT_LOOPS or not straight(columns.body):

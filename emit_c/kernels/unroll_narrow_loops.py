@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Load
 from codegen.loops.work import trip_count, work
+from codegen.schedule.loop import LoopView, perfect_nest
 from codegen.schedule.unroll import unroll
 from codegen.statements import Assign, For, base, callees_in, nested, replaced, straight
-from emit_c.kernels.unroll_short_loops import perfect_nest
 from optimizer import machine
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _is_short(statement: Statement) -> bool:
         return False
     nest = list(perfect_nest(statement))
     last = nest[-1]
-    counted = all(isinstance(n, int) for each in nest for n in (each.start, each.stop, each.step))
+    counted = all(LoopView(each).bounds is not None for each in nest)
     few = trip_count(last) < machine.HALF_VECTOR
     fits = few and prod(map(trip_count, nest)) <= machine.LANES
     return counted and fits and last.simd and not last.reductions and straight(last.body)

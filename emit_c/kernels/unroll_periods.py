@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from codegen.evaluation import evaluated
 from codegen.expressions import Index, Literal, Op
+from codegen.loops.work import trip_count
 from codegen.schedule.conditions import is_polynomial, parts_of
+from codegen.schedule.loop import LoopView
 from codegen.schedule.unroll import unroll_by
 from codegen.statements import If, in_lanes, nested
 from codegen.walk import names_of, substitute
@@ -43,12 +45,12 @@ def unroll_periods(body: Body, statements: Sequence[Statement]) -> tuple[Stateme
 
 def _unrolled(body: Body, loop: For) -> Sequence[Statement] | None:
     """A loop over groups of iterations, and the iterations that are left; None if none repeats."""
-    if not isinstance(loop.start, int) or not isinstance(loop.stop, int) or loop.step != 1:
+    if not LoopView(loop).is_counted:
         return None
     choices = [s.condition for s in nested(loop.body) if isinstance(s, If)]
     found = [_Repeated.of(part, loop.name) for c in choices for part in parts_of(c)]
     period = lcm(*(each.divisor for each in found if each))
-    groups = (loop.stop - loop.start) // period
+    groups = trip_count(loop) // period
     copies = period * sum(1 for _ in nested(loop.body))
     if period not in machine.SHORT_LOOPS or loop.reductions or groups < machine.HALF_VECTOR:
         return None

@@ -31,6 +31,7 @@ from codegen.loops.work import trip_count, work
 from codegen.schedule.divide import divide
 from codegen.schedule.fission import fission
 from codegen.schedule.interchange import interchange
+from codegen.schedule.loop import LoopView, perfect_nest
 from codegen.schedule.order import vectorize
 from codegen.schedule.trace import attempt
 from codegen.schedule.unroll import unroll_inside
@@ -133,19 +134,7 @@ def _is_short(loop: For) -> bool:
     nest = list(perfect_nest(loop))
     count, innermost = prod(map(trip_count, nest)), nest[-1]
     few = count in (machine.SHORT_FOLDS if innermost.reductions else machine.SHORT_LOOPS)
-    return few and all(map(_is_counted, nest)) and straight(innermost.body)
-
-
-def perfect_nest(loop: For) -> Iterator[For]:
-    """The loops of a perfect nest, from the outermost on."""
-    yield loop
-    inner = loop.body[0] if len(loop.body) == 1 else None
-    if isinstance(inner, For):
-        yield from perfect_nest(inner)
-
-
-def _is_counted(loop: For) -> bool:
-    return isinstance(loop.start, int) and isinstance(loop.stop, int) and loop.step == 1
+    return few and all(LoopView(each).is_counted for each in nest) and straight(innermost.body)
 
 
 def _copies_far(row: str, statement: Statement) -> bool:
@@ -192,11 +181,9 @@ def _is_worth_exchange(loop: For) -> bool:
     inner = [s for s in loop.body if isinstance(s, For)]
     if len(inner) != 1 or inner[0] is not loop.body[-1] or not loop.parallel:
         return False
-    if not isinstance(loop.stop, int) or loop.stop < BLOCK_OF_EXCHANGED:
+    if not all(LoopView(each).counts_from_0 for each in (loop, *inner)) or inner[0].reductions:
         return False
-    if (loop.start, loop.step) != (0, 1) or inner[0].reductions:
-        return False
-    if not isinstance(inner[0].stop, int) or (inner[0].start, inner[0].step) != (0, 1):
+    if trip_count(loop) < BLOCK_OF_EXCHANGED:
         return False
     if trip_count(inner[0]) not in EXCHANGED or not inner[0].parallel | inner[0].simd:
         return False

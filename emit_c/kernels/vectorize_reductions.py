@@ -28,6 +28,7 @@ from codegen.expressions import Choose, Load, Name, Op, as_expr
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
 from codegen.schedule.divide import divide
+from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.order import vectorize
 from codegen.schedule.rfactor import PartialFold, folding_loop, neutral_elements, rfactor
@@ -42,13 +43,8 @@ from codegen.statements import (
     LocalVariable,
     Statement,
     base,
-    each_side,
-    nested,
     replaced,
-    straight,
-    trees,
 )
-from codegen.walk import names_of
 from emit_c.kernels.fold_lanes import NAMES, folding_lanes
 from emit_c.kernels.peel_loops import Peeled, peeled
 from hlo.types.element_type import ELEMENT_TYPES
@@ -166,21 +162,9 @@ def _can_run_again(loop: For) -> bool:
 
     Arrays that share memory have one name in a kernel, so names tell.
     """
-    inside = list(each_side(loop.body))
-    own = {s.name for s in inside if isinstance(s, LocalVariable)}
-    own |= {name for _, name in loop.reductions}
-    stored = {base(s.target) for s in inside if isinstance(s, Assign)} - own
-    return straight(loop.body) and stored.isdisjoint(_read(loop.body))
-
-
-def _read(statements: Sequence[Statement]) -> Iterator[str]:
-    """The names of all that statements read."""
-    for statement in nested(statements):
-        for each in trees(statement):
-            names = names_of(each)
-            if isinstance(statement, Assign) and each is statement.target:
-                names.remove(base(each))
-            yield from names
+    view = LoopView(loop)
+    own = view.variables | {name for _, name in loop.reductions}
+    return view.is_straight and (view.written - own).isdisjoint(view.read)
 
 
 @dataclass(frozen=True, slots=True)
