@@ -16,7 +16,7 @@ from emit_cuda.grids.scattering import write_scatter_in_parallel
 from hlo.attributes import CustomCall
 from hlo.opcode import HOST, having
 from hlo.table import OpTable
-from interpreter.custom_calls.registry import CUSTOM_CALLS
+from interpreter.custom_calls.registry import all_functions
 from optimizer.expanders.custom_call_expander import all_expansions
 from optimizer.expanders.degenerate_collective_remover import ALONE, ENDS, STARTS
 
@@ -45,7 +45,7 @@ emits_cuda: OpTable[Entry] = OpTable(
 # The kernels of custom calls.
 custom_calls = table.CustomCallKernels(table.kernel)
 # The processor computes these in their place: see `codegen.program.host_calls`.
-ON_HOST = frozenset(CUSTOM_CALLS) - custom_calls.targets - set(all_expansions())
+ON_HOST = frozenset(all_functions()) - custom_calls.targets - set(all_expansions())
 
 
 @custom_calls(*sorted(ON_HOST))

@@ -24,8 +24,9 @@ from interpreter.engine.frame import Evaluation, Frame
 from interpreter.numbers.compare import compare
 from interpreter.table import evaluates
 
-# A file of these folders defines its opcodes when it is imported.
+# A file of these folders defines its opcodes when it is imported; those of vendors can wait.
 for _module in walk_packages(__path__, f"{__name__}."):
-    import_module(_module.name)
+    if ".vendors." not in _module.name:
+        import_module(_module.name)
 
 __all__ = ["Device", "Evaluation", "Frame", "compare", "custom_call", "evaluate", "evaluates"]

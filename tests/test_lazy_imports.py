@@ -8,6 +8,8 @@ import pytest
 RUN = """import hlo, interpreter
 module = hlo.parse('ENTRY e { x = f32[] constant(1)  ROOT y = f32[] negate(x) }')
 interpreter.evaluate(module)"""
+# Calls of cuBLAS are known once a module has one.
+VENDOR = "interpreter.custom_calls.vendors.gpu_products"
 HELP = "from hlo_tools.cli import main; main(['--help'])"
 # These read other languages, draw, prove, test, or talk to other machines.
 NEVER = ("sympy", "hypothesis", "pytest", "scipy", "jax", "z3", "rich", "email", "socket")
@@ -19,7 +21,7 @@ NEVER = ("sympy", "hypothesis", "pytest", "scipy", "jax", "z3", "rich", "email",
         ("import hlo", ["hlo.frontends.stablehlo", "interpreter", "optimizer"]),
         ("import optimizer", ["optimizer.pipelines", "optimizer.rules", "interpreter"]),
         ("import emit_c", ["optimizer.pipelines", "codegen.expressions", "emit_c.program"]),
-        (RUN, ["hlo.frontends.stablehlo", "optimizer.pipelines", "codegen"]),
+        (RUN, ["hlo.frontends.stablehlo", "optimizer.pipelines", "codegen", VENDOR]),
         (HELP, ["hlo", "numpy", "lark", "hlo_tools.verbs"]),
     ],
     ids=["hlo", "optimizer", "emit_c", "run", "help"],
@@ -45,3 +47,16 @@ def test_calls_are_expanded_whichever_files_are_imported() -> None:
     code = f"from {home} import all_expansions; print(*all_expansions())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"TopK", "__cublas$gemm"} <= set(done.stdout.split())
+
+
+def test_calls_of_vendors_are_known_when_a_module_has_one() -> None:
+    """A wrong call of cuBLAS is told as such, although nothing imported its file before."""
+    text = "ENTRY e { x = f32[2] parameter(0)  ROOT y = f32[2] custom-call(x), custom_call_target="
+    code = f"""import sys, numpy, hlo, interpreter
+assert {VENDOR!r} not in sys.modules
+try:
+    interpreter.evaluate(hlo.parse({text!r} + '"__cublas$gemm" }}'), numpy.ones(2, numpy.float32))
+except hlo.HloError as error:
+    print(error.code)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "HLO122\n"

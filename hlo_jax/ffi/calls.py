@@ -21,7 +21,7 @@ from hlo_jax.abi import ffi
 from hlo_jax.called_from_c import array_at, write_call
 from hlo_jax.ffi.api import States
 from hlo_jax.ffi.handlers import HandlerInstance, foreign_calls, instance_of
-from interpreter.custom_calls.registry import CUSTOM_CALLS, custom_call
+from interpreter.custom_calls.registry import CUSTOM_CALLS, custom_call, function_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -210,7 +210,7 @@ def prepare_calls(instructions: Iterable[Instruction]) -> list[HandlerInstance]:
     calls = [
         instr
         for instr in foreign_calls(instructions)
-        if CUSTOM_CALLS.get(CustomCall.of(instr).custom_call_target, call) is call
+        if function_of(CustomCall.of(instr).custom_call_target) in (None, call)
     ]
     for target in {CustomCall.of(instr).custom_call_target for instr in calls}:
         if target not in CUSTOM_CALLS:

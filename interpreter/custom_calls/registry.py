@@ -10,7 +10,7 @@ A function takes `(frame, instr, *operands)`; what the call says beside its oper
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from inspect import Signature
 from inspect import signature as signature_of
 from typing import TYPE_CHECKING, cast
@@ -20,6 +20,7 @@ import numpy as np
 from hlo.errors.error import HloError, did_you_mean
 from hlo.wording import counted
 from interpreter.custom_calls.signatures import check_call
+from interpreter.custom_calls.vendors import import_vendors
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -32,9 +33,26 @@ if TYPE_CHECKING:
     from interpreter.table import Value
 
 CUSTOM_CALLS: dict[str, Callable[..., Value]] = {}
+VENDOR_CALLS: dict[str, Callable[..., Value]] = {}
 
 
-def custom_call(*targets: str) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+def function_of(target: str) -> Callable[..., Value] | None:
+    """The function that is registered under a name; a user's own comes before a vendor's."""
+    if target in CUSTOM_CALLS:
+        return CUSTOM_CALLS[target]
+    import_vendors()
+    return VENDOR_CALLS.get(target)
+
+
+def all_functions() -> dict[str, Callable[..., Value]]:
+    """The functions that are registered, those of vendors too."""
+    import_vendors()
+    return VENDOR_CALLS | CUSTOM_CALLS
+
+
+def custom_call(
+    *targets: str, table: dict[str, Callable[..., Value]] = CUSTOM_CALLS
+) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
     """Register the decorated function for custom calls of some names.
 
     Parameters
@@ -50,12 +68,15 @@ def custom_call(*targets: str) -> Callable[[Callable[..., Value]], Callable[...,
 
     def register(function: Callable[..., Value]) -> Callable[..., Value]:
         for target in targets:
-            if target in CUSTOM_CALLS:
+            if target in table:
                 raise KeyError(f"the custom call {target!r} is defined twice")
-            CUSTOM_CALLS[target] = function
+            table[target] = function
         return function
 
     return register
+
+
+vendor_call = partial(custom_call, table=VENDOR_CALLS)
 
 
 @evaluates("custom-call", xla="CustomCall")
@@ -71,11 +92,11 @@ def evaluate_custom_call(
         if it yields another shape than the instruction has.
     """
     target = attrs.custom_call_target
-    function = CUSTOM_CALLS.get(target)
+    function = function_of(target)
     if function is None:
         register = f"`@interpreter.custom_call({target!r})` registers a function"
         message = f"{instr.name}: no function is registered for the custom call {target!r}"
-        notes = [*did_you_mean(target, CUSTOM_CALLS), register]
+        notes = [*did_you_mean(target, all_functions()), register]
         raise HloError("HLO121", message, instr.span, notes)
     check_call(instr)
     if (signature := _signature(function)) is not None:

@@ -23,6 +23,7 @@ from hlo.errors.error import HloError
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.wording import counted
 from interpreter.custom_calls.options import config
+from interpreter.custom_calls.vendors import import_vendors
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -243,5 +244,8 @@ def check_call(instr: Instruction, options: Options | None = None) -> None:
 
 def problem_of(instr: Instruction, options: Options | None = None) -> str:
     """The fault of a custom call's shapes in words, as in the error of `check_call`; else ""."""
-    check = CHECKS.get(CustomCall.of(instr).custom_call_target)
+    target = CustomCall.of(instr).custom_call_target
+    if target not in CHECKS:
+        import_vendors()
+    check = CHECKS.get(target)
     return check(instr, options) if check else ""

@@ -13,14 +13,14 @@ import ml_dtypes
 
 from hlo.types.shape import array
 from hlo.types.values import PaddingDim
-from interpreter.custom_calls import (
+from interpreter.custom_calls.vendors import (
     gpu_convolution_graphs,
     gpu_convolutions,
     gpu_products,
     gpu_sorts,
     gpu_triangular_solve,
 )
-from interpreter.custom_calls.gpu_products import GELU_CUBE, GELU_ROOT, results_of
+from interpreter.custom_calls.vendors.gpu_products import GELU_CUBE, GELU_ROOT, results_of
 from optimizer.expanders.custom_call_expander import expansion
 from optimizer.expanders.op_expander import elements
 from optimizer.expanders.parts import (
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
     from hlo.types.shape import Shape
     from hlo.types.values import ConvDims
-    from interpreter.custom_calls.gpu_convolutions import CudnnConvolution
+    from interpreter.custom_calls.vendors.gpu_convolutions import CudnnConvolution
     from optimizer.expanders.op_expander import ExpansionSite
 
 

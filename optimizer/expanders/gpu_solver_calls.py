@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.types.shape import tuple_of
-from interpreter.custom_calls.gpu_products import results_of
-from interpreter.custom_calls.gpu_solvers import PERTURBED, TARGETS, form_of, lapack_shapes
 from interpreter.custom_calls.lapack import LETTERS
 from interpreter.custom_calls.lapack_names import ffi_target
+from interpreter.custom_calls.vendors.gpu_products import results_of
+from interpreter.custom_calls.vendors.gpu_solvers import PERTURBED, TARGETS, form_of, lapack_shapes
 from optimizer.expanders.custom_call_expander import expansion
 from optimizer.expanders.ffi_call import ffi_call
 from optimizer.expanders.op_expander import elements

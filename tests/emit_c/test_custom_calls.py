@@ -18,7 +18,7 @@ from emit_c.executable.ahead import files
 from emit_c.executable.runtime import set_threads
 from emit_c.executable.toolchain import MEANING
 from hlo.support.compiler import find_compiler
-from interpreter.custom_calls.registry import CUSTOM_CALLS
+from interpreter.custom_calls.registry import all_functions
 from interpreter.numbers.compare import ROUNDING
 from optimizer.dynamic_padder.rules import CUSTOM_CALLS as RUN_TIME_SIZES
 from optimizer.expanders.custom_call_expander import all_expansions
@@ -353,9 +353,10 @@ ROOT n = f32[4] negate(x), control-predecessors={dead}"""
 
 def test_c_has_what_the_interpreter_has():
     assert not kernel.targets & all_expansions().keys()
-    builtin = {t for t, f in CUSTOM_CALLS.items() if f.__module__.startswith("interpreter.")}
+    functions = all_functions()
+    builtin = {t for t, f in functions.items() if f.__module__.startswith("interpreter.")}
     # JAX's plugin adds one of its own, where it was imported.
-    added = CUSTOM_CALLS.keys() - builtin
+    added = functions.keys() - builtin
     compiled = kernel.targets | all_expansions().keys() | RUN_TIME_SIZES.keys()
     # Tests of StableHLO are run by the interpreter alone.
     checks = {t for t in builtin if t.startswith(("check.", "interpreter."))}

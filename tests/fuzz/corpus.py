@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from hlo_tools.generate.modules import random_module
-from interpreter.custom_calls.registry import CUSTOM_CALLS
+from interpreter.custom_calls.registry import all_functions
 
 TESTS = Path(__file__).parents[1]
 # Longer texts say nothing more, and take longer.
@@ -98,7 +98,7 @@ class Corpus:
     @cached_property
     def targets(self) -> list[str]:
         """Names of custom calls."""
-        return sorted(CUSTOM_CALLS)
+        return sorted(all_functions())
 
     def text(self, random: Random) -> str:
         """One text: of a file, of a random module, or one that donates or calls."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.registry import vendor_call
 from interpreter.custom_calls.signatures import Signature, register_signature
 from interpreter.random import threefry
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
-@custom_call("cu_threefry2x32_ffi", "hip_threefry2x32_ffi")
+@vendor_call("cu_threefry2x32_ffi", "hip_threefry2x32_ffi")
 def threefry_2x32(
     _frame: Frame, _instr: Instruction, key0: Array, key1: Array, x0: Array, x1: Array
 ) -> tuple[Array, ...]:
@@ -32,7 +32,7 @@ def threefry_2x32(
     return threefry((key0, key1), (x0, x1))
 
 
-@custom_call("cu_lu_pivots_to_permutation", "hip_lu_pivots_to_permutation")
+@vendor_call("cu_lu_pivots_to_permutation", "hip_lu_pivots_to_permutation")
 def lu_pivots_to_permutation(_frame: Frame, instr: Instruction, pivots: Array) -> Array:
     """The order of rows that a list of exchanges makes: row i with row pivots[i], from 0.
 

@@ -31,7 +31,9 @@ from hlo.infer import infer
 from hlo.infer.checks import show
 from hlo.types.values import ConvDims, WindowDim
 from interpreter.conversion import converted
-from interpreter.custom_calls.gpu_products import (
+from interpreter.custom_calls.registry import vendor_call
+from interpreter.custom_calls.signatures import checked
+from interpreter.custom_calls.vendors.gpu_products import (
     epilogue_type,
     named_options,
     problem_of_types,
@@ -40,8 +42,6 @@ from interpreter.custom_calls.gpu_products import (
     sum_type,
     with_workspace,
 )
-from interpreter.custom_calls.registry import custom_call
-from interpreter.custom_calls.signatures import checked
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def regrouped_dims(dims: tuple[int, ...], labels: ConvDims, groups: int) -> tupl
     return tuple(new_dims)
 
 
-@custom_call(*TARGETS)
+@vendor_call(*TARGETS)
 def convolve(_frame: Frame, instr: Instruction, lhs: Array, rhs: Array, *added: Array) -> Any:
     """The convolution with its epilogue, computed in f32 or wider and rounded once."""
     call, kind = convolution_of(instr), results_of(instr)[0].element_type

@@ -18,12 +18,12 @@ import numpy as np
 from hlo.attributes import CustomCall
 from hlo.types.shape import array
 from interpreter.custom_calls.factorizations import ROUTINES, batched
-from interpreter.custom_calls.gpu_products import results_of
 from interpreter.custom_calls.jax_cpu import solve_tridiagonal
 from interpreter.custom_calls.lapack_names import SIGNATURES
 from interpreter.custom_calls.options import config
-from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.registry import vendor_call
 from interpreter.custom_calls.signatures import FACTORED, Signature, checked, register_signature
+from interpreter.custom_calls.vendors.gpu_products import results_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -134,7 +134,7 @@ def lapack_shapes(instr: Instruction, form: LapackForm) -> list[Shape]:
     ]
 
 
-@custom_call(*TARGETS)
+@vendor_call(*TARGETS)
 def factorize(frame: Frame, instr: Instruction, *operands: Array) -> Any:
     """The results of a routine of LAPACK that the call has, in its order."""
     form = form_of(instr)
@@ -150,7 +150,7 @@ def factorize(frame: Frame, instr: Instruction, *operands: Array) -> Any:
     return batched(pick, ranks)(frame, instr, *operands)
 
 
-custom_call(*PERTURBED)(batched(solve_tridiagonal, (1, 1, 1, 2)))
+vendor_call(*PERTURBED)(batched(solve_tridiagonal, (1, 1, 1, 2)))
 
 _TRIANGLE = {"lower": "flag"}
 _VECTORS = {"full_matrices": "flag", "compute_uv": "flag"}

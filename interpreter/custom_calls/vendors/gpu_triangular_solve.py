@@ -17,10 +17,10 @@ from hlo.build import instruction
 from hlo.errors.error import HloError
 from hlo.infer import infer
 from hlo.infer.checks import show
-from interpreter.custom_calls.gpu_products import reason, results_of, with_workspace
 from interpreter.custom_calls.options import config
-from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.registry import vendor_call
 from interpreter.custom_calls.signatures import checked
+from interpreter.custom_calls.vendors.gpu_products import reason, results_of, with_workspace
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def solve_of(instr: Instruction) -> Instruction:
     )  # fmt: skip
 
 
-@custom_call(TARGET)
+@vendor_call(TARGET)
 def solve_triangular(_frame: Frame, instr: Instruction, a: Array, b: Array) -> Any:
     """The X of op(A) X = B, or of X op(A) = B."""
     solve = solve_of(instr)

@@ -35,7 +35,7 @@ from hlo.types.element_type import F32, S32
 from hlo.wording import counted
 from interpreter.conversion import converted
 from interpreter.custom_calls.options import config
-from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.registry import vendor_call
 from interpreter.custom_calls.signatures import checked
 from interpreter.table import evaluates
 
@@ -135,7 +135,7 @@ def missing_bias(bias: Shape, result: Shape) -> tuple[int, ...]:
     return tuple(result.dims[d] - n for d, n in zip(along, bias.dims, strict=True))
 
 
-@custom_call(*TARGETS)
+@vendor_call(*TARGETS)
 def multiply_matrices(_frame: Frame, instr: Instruction, *operands: Array) -> Any:
     """The product with its epilogue, computed in f32 or wider and rounded once."""
     gemm, results = gemm_of(instr), results_of(instr)

@@ -25,15 +25,18 @@ import numpy as np
 from hlo.infer.checks import show
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.conversion import converted
-from interpreter.custom_calls.gpu_convolutions import convolution_of, problems_of_convolution
-from interpreter.custom_calls.gpu_products import (
+from interpreter.custom_calls.registry import vendor_call
+from interpreter.custom_calls.signatures import checked
+from interpreter.custom_calls.vendors.gpu_convolutions import (
+    convolution_of,
+    problems_of_convolution,
+)
+from interpreter.custom_calls.vendors.gpu_products import (
     greatest,
     named_options,
     results_of,
     with_workspace,
 )
-from interpreter.custom_calls.registry import custom_call
-from interpreter.custom_calls.signatures import checked
 from interpreter.table import evaluates
 
 if TYPE_CHECKING:
@@ -96,7 +99,7 @@ def steps_of(instr: Instruction) -> list[GraphStep]:
     return steps if end == len(text) else []
 
 
-@custom_call(TARGET)
+@vendor_call(TARGET)
 def convolve_and_step(_frame: Frame, instr: Instruction, *operands: Array) -> Any:
     """The convolution and the steps on it, each in f32 or wider, rounded where its type is less."""
     plain = convolution_of(instr).convolution

@@ -13,7 +13,7 @@ import numpy as np
 from hlo.infer.checks import show
 from hlo.types.element_type import C64, C128, F32, F64, S32, S64, U32, U64
 from interpreter.custom_calls.factorizations import batched, geqrf, getrf, potrf, trsm
-from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.registry import vendor_call
 from interpreter.custom_calls.signatures import FACTORED, Signature, checked, register_signature
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _SPLITS = ("X64SplitLow", "X64SplitHigh", "X128SplitLow", "X128SplitHigh")
 _COMBINES = ("X64Combine", "X128Combine")
 
 
-@custom_call("X64SplitLow", "X128SplitLow")
+@vendor_call("X64SplitLow", "X128SplitLow")
 def low_part(_frame: Frame, instr: Instruction, whole: Array) -> Array:
     """The low 32 bits of integers, the rest of f64 beyond f32, the real part of complex numbers.
 
@@ -55,7 +55,7 @@ def low_part(_frame: Frame, instr: Instruction, whole: Array) -> Array:
     return whole.astype(instr.shape.element_type.dtype)
 
 
-@custom_call("X64SplitHigh", "X128SplitHigh")
+@vendor_call("X64SplitHigh", "X128SplitHigh")
 def high_part(_frame: Frame, instr: Instruction, whole: Array) -> Array:
     """The high 32 bits of integers, f64 as f32, the imaginary part of complex numbers."""
     if whole.dtype.kind == "c":
@@ -66,7 +66,7 @@ def high_part(_frame: Frame, instr: Instruction, whole: Array) -> Array:
     return (whole >> whole.dtype.type(32)).astype(instr.shape.element_type.dtype)
 
 
-@custom_call(*_COMBINES)
+@vendor_call(*_COMBINES)
 def combine_parts(_frame: Frame, instr: Instruction, low: Array, high: Array) -> Array:
     """The values that have these low and high parts."""
     kind, dtype = instr.shape.element_type, instr.shape.element_type.dtype
@@ -139,5 +139,5 @@ _ROUTINES = {
     "InvertDiagBlocksUpperTriangular": (inverse_of_upper, _SQUARE),
 }
 for _name, (_routine, _signature) in _ROUTINES.items():
-    custom_call(_name)(batched(_routine, (2,), dict[str, Any]))
+    vendor_call(_name)(batched(_routine, (2,), dict[str, Any]))
     register_signature(_signature, _name, types=FACTORED)

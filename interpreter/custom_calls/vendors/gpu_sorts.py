@@ -21,10 +21,10 @@ import numpy as np
 from hlo.infer.checks import show
 from hlo.wording import counted
 from interpreter.arithmetic import total_order
-from interpreter.custom_calls.gpu_products import results_of, with_workspace
 from interpreter.custom_calls.options import config
-from interpreter.custom_calls.registry import custom_call
+from interpreter.custom_calls.registry import vendor_call
 from interpreter.custom_calls.signatures import checked
+from interpreter.custom_calls.vendors.gpu_products import results_of, with_workspace
 from interpreter.numbers.widths import type_of, widened
 from interpreter.order import stable_order
 
@@ -47,7 +47,7 @@ TARGETS = (
 )
 
 
-@custom_call(*TARGETS)
+@vendor_call(*TARGETS)
 def sort_by_radix(_frame: Frame, instr: Instruction, keys: Array, *values: Array) -> Any:
     """Sort rows of keys, and their values with them; equal keys stay as they are."""
     wide = widened(keys)
