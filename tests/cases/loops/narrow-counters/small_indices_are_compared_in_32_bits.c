@@ -1,5 +1,5 @@
 // A mask of 64 bits is one of few lanes; the sum of both counters fits into 32.
-for (s64 block = 0; block < 1000; block++) {
+for (s64 block = 0; block < 50; block++) {
   #pragma omp simd
   for (s64 i = 0; i < 49; i++) {
     if (block + i + 1 < 64) {
@@ -11,7 +11,7 @@ for (s64 block = 0; block < 1000; block++) {
   }
 }
 // EXPECT
-for (s64 block = 0; block < 1000; block++) {
+for (s64 block = 0; block < 50; block++) {
   #pragma omp simd
   for (s64 i = 0; i < 49; i++) {
     if ((s32)(block + i + 1) < 64) {
