@@ -84,6 +84,10 @@ class UnsupportedError(Exception):
     """A statement has no meaning here: a function changes something, or it takes too long."""
 
 
+class OutsideError(Exception):
+    """An element is outside of its local array."""
+
+
 class Machine:
     """The state of a kernel that runs.
 
@@ -111,7 +115,7 @@ class Machine:
     ) -> None:
         self.memory: dict[str, dict[int, int]] = {}
         self._names: dict[str, int] = dict(values or {})
-        self._local: set[str] = set()
+        self._sizes: dict[str, int] = {}
         self._random, self._lanes, self._steps = random, lanes, steps
         self._functions = functions or {}
 
@@ -121,7 +125,7 @@ class Machine:
         return {
             name: {k: v % _PRIME for k, v in array.items()}
             for name, array in self.memory.items()
-            if name not in self._local
+            if name not in self._sizes
         }
 
     def run(self, statements: Iterable[Statement]) -> bool:
@@ -202,7 +206,7 @@ class Machine:
     def _declare(self, name: str, value: Expr | None, size: int | None) -> None:
         if size is not None:
             self.memory[name] = {}
-            self._local.add(name)
+            self._sizes[name] = size
         elif value is not None:
             self._names[name] = self._value(value)
 
@@ -293,6 +297,9 @@ class Machine:
             place += self._value(more)
         if not isinstance(pointer, Name):
             raise UnsupportedError("it reaches an element by more than an array and an index")
+        size = self._sizes.get(pointer.name)
+        if size is not None and not 0 <= place < size:
+            raise OutsideError(f"{pointer.name}[{place}] is outside of {size} elements")
         return pointer.name, place
 
     def _element(self, name: str, place: int) -> int:
@@ -334,6 +341,8 @@ def final_memory(
     ------
     UnsupportedError
         if the statements can't be run here.
+    OutsideError
+        if a local array has no element of an index.
     """
     listed = tuple(statements)
     if _least_steps(listed) > steps:

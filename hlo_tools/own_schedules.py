@@ -18,19 +18,21 @@ from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
 from codegen.expressions import Literal, Load, Name
-from codegen.interpret import UnsupportedError, final_memory
+from codegen.interpret import OutsideError, UnsupportedError, final_memory
 from codegen.printer import shown
+from codegen.schedule.extents import expect_inside
 from codegen.schedule.legality import IllegalError
-from codegen.statements import For, Statement
+from codegen.schedule.order import expect_bindable
+from codegen.statements import For, Let, LocalVariable, Statement, nested
 from emit_c.kernels.passes import KernelPass
 from hlo.errors.error import HloError
 from hlo.support.own_code import at_line, blamed, is_from, line_of, named_in_file, own_frames
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from codegen.elements.body import Body
-    from emit_c.kernels.kernel import CKernel
+    from codegen.elements.kernel import Kernel
 
 # Statements of a kernel that are run to compare its memory: some tenths of a second.
 _STEPS = 100_000
@@ -57,11 +59,17 @@ def own_schedule(text: str, kernel: str | None = None) -> KernelPass:
     path, name, function = named_in_file(text, "schedule", _EXAMPLE, inspect.isfunction)
     if not inspect.isfunction(function):
         raise at_line(Path(path), line_of(function), f"`{name}` is no function", _EXAMPLE)
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        message = f"`{name}` does not take two arguments"
+        raise at_line(Path(path), line_of(function), message, _EXAMPLE) from None
     schedule = OwnSchedule(Path(path), name, function, kernel)
     why = " ".join((function.__doc__ or "A schedule of the user's own.").split())
     return KernelPass(text, why, schedule.run)
 
 
+_NAMES = "`body.name` draws names that are not taken"
 _NO_LOOP = (
     "where `divide` cuts a tail off, it gives the statements of a short block beside the loop over "
     'blocks; with tail="guard" it gives one loop'
@@ -83,23 +91,43 @@ class OwnSchedule:
     kernel: str | None
 
     def run(
-        self, kernel: CKernel, name: str, statements: Sequence[Statement]
+        self, kernel: Kernel, name: str, statements: Sequence[Statement]
     ) -> Sequence[Statement]:
         """A kernel's statements, of which the schedule has made others of each outermost loop.
 
         Raises
         ------
         HloError
-            HLO206 if the schedule raises anything or gives no statements, HLO153 if the kernel
-            would leave other values in memory.
+            HLO206 if the schedule raises anything, gives no statements, or statements that can't
+            be, HLO153 if the kernel would leave other values in memory.
         """
         if self.kernel not in (None, name):
             return statements
         scheduled: list[Statement] = []
         for s in statements:
             scheduled += self._scheduled(kernel.body, s) if isinstance(s, For) else [s]
+        self._expect_sound(scheduled, {each.name for each in kernel.arguments.values()})
         self._compare(name, statements, scheduled)
         return scheduled
+
+    def _expect_sound(self, made: Sequence[Statement], arguments: Collection[str]) -> None:
+        """Raise unless arrays have the names and the sizes, and loops the indices, that they can.
+
+        Raises
+        ------
+        HloError
+            HLO206.
+        """
+        line = line_of(self.function)
+        for s in nested(made):
+            if isinstance(s, Let | LocalVariable | For) and s.name in arguments:
+                message = f"`{self.name}` declares {s.name}, which is an array of the kernel's"
+                raise at_line(self.path, line, message, _NAMES)
+        try:
+            expect_inside(made)
+            expect_bindable(made)
+        except IllegalError as error:
+            raise at_line(self.path, line, f"not legal: {error}") from error
 
     def _scheduled(self, body: Body, loop: For) -> list[Statement]:
         try:
@@ -127,14 +155,19 @@ class OwnSchedule:
         Raises
         ------
         HloError
-            HLO153 if an element of an array is not the same.
+            HLO153 if an element of an array is not the same, HLO206 if a local array has not all
+            elements that are accessed.
         """
         try:
             want = final_memory(before, steps=_STEPS)
             got = final_memory(after, random=Random(0), lanes=True, steps=2 * _STEPS)
         except UnsupportedError as error:
-            print(f"{kernel}: its memory is not compared, as {error}", file=sys.stderr)
+            compared = f"{kernel}: loops before and after the schedule are not run and compared"
+            print(f"{compared}, as {error}; try smaller arrays, too", file=sys.stderr)
             return
+        except OutsideError as error:
+            line = line_of(self.function)
+            raise at_line(self.path, line, f"`{self.name}` is wrong: {error}") from error
         for array in dict.fromkeys((*want, *got)):
             here, there = want.get(array, {}), got.get(array, {})
             wrong = next((n for n in (*here, *there) if here.get(n) != there.get(n)), None)

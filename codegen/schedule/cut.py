@@ -46,11 +46,16 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
     Raises
     ------
     IllegalError
-        if an iteration may be the last one, or if the loop counts down.
+        if an iteration may be the last one, if the loop counts down, if the points are in no order,
+        or if one of them is not between bounds that are known.
     """
     expect_no_break(loop)
     if loop.counts_down:
         raise IllegalError(f"the loop over {loop.name} counts down")
+    ends = [n for n in (loop.start, *points, loop.stop) if isinstance(n, int)]
+    if any(low >= high for low, high in pairwise(ends)):
+        counts = ", ".join(map(str, points))
+        raise IllegalError(f"{counts} are not counts in order inside of the loop over {loop.name}")
     pieces: list[Statement] = []
     parts: list[Part] = []
     for low, high in pairwise((None, *points, None)):

@@ -20,12 +20,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from codegen.expressions import Group, Index, Name, as_expr, at_most, binary
 from codegen.loops.work import trip_count
 from codegen.schedule.legality import (
     IllegalError,
+    expect_count,
     expect_no_break,
     expect_repeatable_iterations,
 )
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     _Inside = Callable[[For, Expr | int], Iterable[Statement]]
     _Rest = Callable[[For], Iterable[Statement]]
 
+Tail = Literal["cut", "guard", "min"]
+_TAILS = get_args(Tail)
+
 
 def divide(
     body: Body,
@@ -54,7 +58,7 @@ def divide(
     size: int,
     inside: _Inside,
     *,
-    tail: Literal["cut", "guard", "min"] = "cut",
+    tail: Tail = "cut",
     rest: _Rest | None = None,
     word: str = "block",
     inner: str = "k",
@@ -77,11 +81,14 @@ def divide(
     Raises
     ------
     IllegalError
-        if the loop does not count by 1, from one number that is known to another; with another tail
-        or a rest, if it does not count by 1 to a number that stays the same; or if an iteration may
-        be the last.
+        if the size is less than 1; if the loop does not count by 1, from one number that is known
+        to another; with another tail or a rest, if it does not count by 1 to a number that stays
+        the same; or if an iteration may be the last.
     """
     expect_no_break(loop)
+    expect_count("block", size)
+    if tail not in _TAILS:
+        raise IllegalError(f"there is no tail `{tail}`: there are {', '.join(_TAILS)}")
     if tail != "cut":
         counter = Name(body.name(f"{loop.name}_{word}"))
         divided = partial(_guarded, inner=inner) if tail == "guard" else _ending
@@ -241,9 +248,11 @@ def overlap(body: Body, loop: For, size: int) -> list[For]:
     Raises
     ------
     IllegalError
-        if the loop does not count by 1, from one number that is known to another, if these are too
-        few for a block, or if an iteration that runs again loads something else then.
+        if the size is less than 1, if the loop does not count by 1, from one number that is known
+        to another, if these are too few for a block, or if an iteration that runs again loads
+        something else then.
     """
+    expect_count("block", size)
     numbers = LoopView(loop).bounds
     if numbers is None or numbers.step != 1 or len(numbers) < size:
         raise IllegalError(f"the loop over {loop.name} is not known to fill a block of {size}")

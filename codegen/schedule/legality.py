@@ -88,6 +88,18 @@ def _expect_all_run(loop: LoopView) -> None:
         raise IllegalError(f"an iteration of the loop over {loop.name} may be the last one")
 
 
+def expect_count(what: str, number: object) -> None:
+    """Raise unless a number of iterations is a whole number, of at least 1.
+
+    Raises
+    ------
+    IllegalError
+        if it is not.
+    """
+    if not isinstance(number, int) or number < 1:
+        raise IllegalError(f"there is no {what} of {number} iterations")
+
+
 def expect_no_break(loop: For) -> None:
     """Raise if an iteration may leave the loop: it would leave only a part of what comes of it.
 
@@ -260,7 +272,7 @@ def expect_repeatable_iterations(loop: LoopView, count: int) -> str:
     if loop.statement.reductions:
         raise IllegalError(f"the loop over {loop.name} folds, and would fold some numbers twice")
     if not all(isinstance(s, Let | Assign) for s in loop.body):
-        raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
+        raise IllegalError(f"the loop over {loop.name} has more inside than values and stores")
     stores = [a for a in loop.accesses if a.is_write and a.name not in loop.declared]
     loads = [a for a in loop.accesses if not a.is_write]
     for load in loads:
@@ -303,7 +315,7 @@ def _expect_same_statements(loop: LoopView) -> None:
     """Raise unless all iterations do the same statements, and their loops the same iterations."""
     for s in nested(loop.body):
         if not isinstance(s, Let | Assign | LocalVariable | For):
-            raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
+            raise IllegalError(f"a branch is inside of the loop over {loop.name}")
         bounds = names_in([replace(s, body=(), reductions=())]) if isinstance(s, For) else ()
         if isinstance(s, For) and not loop.varying.isdisjoint(bounds):
             raise IllegalError(f"the bounds of the loop over {s.name} differ for each {loop.name}")

@@ -17,7 +17,9 @@ from codegen.schedule.trace import applied
 from codegen.statements import For, nested
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from codegen.statements import Statement
 
 
 def vectorize(loop: For) -> For:
@@ -26,11 +28,13 @@ def vectorize(loop: For) -> For:
     Raises
     ------
     IllegalError
-        if it has a loop inside, or if two iterations may access one element that one of them
-        writes.
+        if it has a loop or a branch inside, or if two iterations may access one element that one
+        of them writes.
     """
     if not LoopView(loop).is_straight:
-        raise IllegalError(f"an iteration of the loop over {loop.name} is no straight code")
+        raise IllegalError(f"a loop or a branch is inside of the loop over {loop.name}")
+    if loop.simd:
+        return loop
     reason = expect_independent(LoopView(loop))
     granted(*(AnyOrder(op) for op, _ in loop.reductions))
     simd_loop = replace(loop, simd=True)
@@ -71,13 +75,12 @@ def bind(loop: For, index: str) -> For:
     Raises
     ------
     IllegalError
-        if it is no such index, or one that a loop inside has, if the bounds are not known, if the
-        loop folds, or if two iterations may access one element that one of them writes.
+        as of `expect_bindable`; if it is no such index, if the bounds are not known, if the loop
+        folds, or if two iterations may access one element that one of them writes.
     """
     if index not in INDICES:
         raise IllegalError(f"`{index}` is no index of a block or a thread")
-    if any(isinstance(s, For) and s.bind == index for s in nested(loop.body)):
-        raise IllegalError(f"a loop inside of the one over {loop.name} has {index}")
+    expect_bindable([replace(loop, bind=index)])
     if loop.reductions:
         raise IllegalError(f"the loop over {loop.name} folds, and threads would share the total")
     if LoopView(loop).bounds is None:
@@ -86,6 +89,27 @@ def bind(loop: For, index: str) -> For:
     bound_loop = replace(loop, bind=index, simd=False)
     applied(f"bind to {index}", reason, loop, [bound_loop])
     return bound_loop
+
+
+def expect_bindable(statements: Iterable[Statement]) -> None:
+    """Raise unless bound loops around each other have different indices, and blocks are outside.
+
+    Raises
+    ------
+    IllegalError
+        if two of them have one index, or if blocks are inside of threads: blocks do not share what
+        a thread has.
+    """
+    bound = [s for s in nested(statements) if isinstance(s, For) and s.bind]
+    for loop in bound:
+        for s in nested(loop.body):
+            if not isinstance(s, For) or not s.bind:
+                continue
+            inside = f"the loop over {s.name}, inside of the one over {loop.name},"
+            if s.bind == loop.bind:
+                raise IllegalError(f"{inside} has {s.bind}, too")
+            if s.bind.startswith("block") and loop.bind.startswith("thread"):
+                raise IllegalError(f"{inside} has {s.bind}: threads are inside of blocks")
 
 
 def innermost(loop: For, change: Callable[[For], For]) -> For:

@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
-from codegen.expressions import Name
-from codegen.schedule.legality import IllegalError, expect_only_folded
+from codegen.expressions import Load, Name
+from codegen.printer import shown
+from codegen.schedule.legality import IllegalError, expect_only_folded, expect_own_elements
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import AnyOrder, granted
 from codegen.schedule.trace import applied
@@ -71,11 +72,28 @@ def rfactor(loop: For, kinds: Mapping[str, str], parts: Mapping[str, Expr]) -> P
     starts = neutral_elements(folds, kinds)
     reason = expect_only_folded(LoopView(loop), starts)
     has_variables = all(isinstance(part, Name) for part in parts.values())
-    partial = renamed(loop if has_variables else replace(loop, reductions=()), parts)
+    partial = renamed(loop if has_variables else _into_elements(loop, parts), parts)
     assert isinstance(partial, For)
     granted(*(AnyOrder(op, kinds[name], starts[name]) for op, name in folds))
-    applied("rfactor", reason, loop, [partial])
+    ends = (
+        f"{shown(parts[name])} begins with {shown(start)}, and joins {name} at the end"
+        for name, start in starts.items()
+    )
+    applied("rfactor", f"{reason}: {'; '.join(ends)}", loop, [partial])
     return PartialFold(folds, starts, partial)
+
+
+def _into_elements(loop: For, parts: Mapping[str, Expr]) -> For:
+    """A nest whose loops fold into no variable; in lanes are those whose iterations do not meet."""
+    elements = [each for each in parts.values() if isinstance(each, Load)]
+    inside = (_into_elements(s, parts) if isinstance(s, For) else s for s in loop.body)
+    made = replace(loop, body=tuple(inside), reductions=())
+    if made.simd:
+        try:
+            expect_own_elements(loop, elements)
+        except IllegalError:
+            return replace(made, simd=False)
+    return made
 
 
 def neutral_elements(

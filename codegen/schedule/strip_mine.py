@@ -20,7 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Index, Name, binary, indexed
-from codegen.schedule.legality import IllegalError, expect_no_break
+from codegen.schedule.legality import IllegalError, expect_count, expect_no_break
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
@@ -50,10 +50,11 @@ def strip_mine(
     Raises
     ------
     IllegalError
-        if the loop does not count by 1 from 0 to a known number, if that is less than a strip, or
-        if an iteration may be the last one.
+        if the size is less than 1, if the loop does not count by 1 from 0 to a known number, if
+        that is less than a strip, or if an iteration may be the last one.
     """
     expect_no_break(loop)
+    expect_count("strip", size)
     numbers = LoopView(loop).bounds
     if numbers is None or (numbers.start, numbers.step) != (0, 1) or len(numbers) < size:
         raise IllegalError(f"the loop over {loop.name} is not known to fill a strip of {size}")

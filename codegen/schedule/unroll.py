@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Group, Literal, Name, conjoined, indexed
 from codegen.schedule.conditions import parts_of, truth
-from codegen.schedule.legality import IllegalError, expect_no_break
+from codegen.schedule.legality import IllegalError, expect_count, expect_no_break
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
@@ -92,11 +92,12 @@ def unroll_by(
     Raises
     ------
     IllegalError
-        if the loop does not count by 1, from one number that is known to another, or if an
-        iteration may be the last one.
+        if `times` is less than 1, if the loop does not count by 1, from one number that is known to
+        another, or if an iteration may be the last one.
     """
     numbers = LoopView(loop).bounds
     expect_no_break(loop)
+    expect_count("group", times)
     if numbers is None or numbers.step != 1:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
     name, groups = body.name(loop.name), len(numbers) // times

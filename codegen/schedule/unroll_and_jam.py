@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Literal, Name, as_expr
-from codegen.schedule.legality import IllegalError, expect_jammable
+from codegen.schedule.legality import IllegalError, expect_count, expect_jammable
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
@@ -50,11 +50,12 @@ def unroll_and_jam(body: Body, loop: For, times: int) -> list[Statement]:
     Raises
     ------
     IllegalError
-        if the loop does not count by 1 from 0, if the bounds of a loop inside differ from iteration
-        to iteration, or if an iteration needs what one of those has stored that are now done with
-        it.
+        if the loop does not count by 1 from 0, if `times` is less than 1, if the bounds of a loop
+        inside differ from iteration to iteration, or if an iteration needs what one of those has
+        stored that are now done with it.
     """
     view = LoopView(loop)
+    expect_count("group", times)
     if view.bounds is None or not view.counts_from_0:
         raise IllegalError(f"the loop over {loop.name} does not count from 0 to a known number")
     reason = expect_jammable(view, times)

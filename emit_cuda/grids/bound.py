@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Cast, Name, binary
 from codegen.kinds import number_of
 from codegen.schedule.divide import divide
+from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
-from codegen.schedule.order import bind
+from codegen.schedule.order import bind, expect_bindable
 from codegen.schedule.unroll import copied
 from codegen.statements import (
     Assign,
@@ -144,6 +145,10 @@ class _BoundLaunch:
 
     def stage(self, kind: str) -> Stage:
         """The launch, as one of a kind."""
+        try:
+            expect_bindable([self.statement])
+        except IllegalError as error:
+            raise _refused(str(error)) from error
         statements = tuple(self._lowered([self.statement], _Surroundings(frozenset(), {})))
         grid, block = self._size("blockIdx"), self._size("threadIdx")
         threads = block[0] * block[1] * block[2]

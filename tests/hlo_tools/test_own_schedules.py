@@ -15,7 +15,9 @@ SCHEDULES = '''"""Schedules of a test."""
 from dataclasses import replace
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.divide import divide
+from codegen.expressions import Literal, Load, Name
 from codegen.schedule.order import bind, innermost, parallelize, vectorize
+from codegen.statements import Assign, For, LocalVariable
 
 def in_lanes(body, loop):
     """Lanes inside."""
@@ -35,6 +37,30 @@ def nothing(body, loop):
 
 def failing(body, loop):
     return loop.nme
+
+def same_name(body, loop):
+    return [LocalVariable("f32", "x", None, 4), loop]
+
+def endless(body, loop):
+    return divide(body, loop, -3, lambda block, first: [block])
+
+def no_loop():
+    pass
+
+def by_hand(body, loop):
+    place = Load(Name("parts"), Name(loop.name) * 2)
+    store = For(loop.name, loop.stop, (Assign(place, Literal(0.0)),))
+    return [LocalVariable("f32", "parts", None, 12), store, loop]
+
+def by_rest(body, loop):
+    place = Load(Name("parts"), Name(loop.name) % 5)
+    store = For(loop.name, loop.stop, (Assign(place, Literal(0.0)),))
+    return [LocalVariable("f32", "parts", None, 4), store, loop]
+
+def block_in_thread(body, loop):
+    inside = lambda block, first: [bind(block, "blockIdx.x")]
+    (blocks,) = divide(body, loop, 4, inside, tail="guard")
+    return replace(blocks, bind="threadIdx.x")
 
 def bound(body, loop):
     inside = lambda block, _: [loop.body[0], block]
@@ -97,9 +123,9 @@ def refused(hlo, name, *options):
 
 def test_what_is_not_legal_is_refused_at_the_line_that_asks_for_it(hlo) -> None:
     assert refused(hlo, "threads") == (
-        "mine.py:12:5: error[HLO206]: not legal: "
+        "mine.py:14:5: error[HLO206]: not legal: "
         "the loop over r folds, and threads would share the total\n"
-        "  12 |     return innermost(loop, parallelize)\n"
+        "  14 |     return innermost(loop, parallelize)\n"
         "     |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
     )
 
@@ -107,7 +133,7 @@ def test_what_is_not_legal_is_refused_at_the_line_that_asks_for_it(hlo) -> None:
 def test_what_is_no_loop_is_refused_at_the_line_that_gives_it_to_a_primitive(hlo) -> None:
     """Of eight iterations three are left over, for which `divide` gives what is in a block."""
     error = refused(hlo, "bound")
-    assert "mine.py:28:5: error[HLO206]: `bind` takes a loop, and is given a LocalVariable" in error
+    assert "mine.py:54:5: error[HLO206]: `bind` takes a loop, and is given a LocalVariable" in error
     assert 'with tail="guard" it gives one loop' in error
 
 
@@ -120,8 +146,14 @@ def test_a_loop_that_is_changed_by_hand_is_compared(hlo) -> None:
     ("name", "error"),
     [
         ("nothing", "`nothing` returns NoneType, not statements"),
-        ("failing", "mine.py:24:5: error[HLO206]: AttributeError: 'For' object has no attribute"),
+        ("failing", "mine.py:26:5: error[HLO206]: AttributeError: 'For' object has no attribute"),
         ("number", "`number` is no function"),
+        ("no_loop", "mine.py:34:1: error[HLO206]: `no_loop` does not take two arguments"),
+        ("same_name", "declares x, which is an array of the kernel's"),
+        ("endless", "mine.py:32:5: error[HLO206]: not legal: there is no block of -3 iterations"),
+        ("by_hand", "not legal: the store to parts[i * 2] may be outside of 12 elements"),
+        ("by_rest", "`by_rest` is wrong: parts[4] is outside of 4 elements"),
+        ("block_in_thread", "has blockIdx.x: threads are inside of blocks"),
         ("in_lane", "did you mean `in_lanes`?"),
     ],
 )
@@ -133,7 +165,7 @@ def test_what_is_no_schedule_is_told(hlo, name, error) -> None:
     ("words", "error"),
     [
         ("--stage loops --schedule tiled", "`tiled` names no schedule"),
-        ("--stage loops --schedule mine.py", "mine.py has 7 schedules"),
+        ("--stage loops --schedule mine.py", "mine.py has 13 schedules"),
         ("--stage loops --schedule gone.py:tiled", "cannot read gone.py"),
         ("--schedule mine.py:blocks", "--schedule asks for --stage loops or c"),
         ("--stage c --schedule mine.py:blocks --kernel y", "no kernel is that of `y`"),
@@ -149,4 +181,7 @@ def test_a_kernel_that_is_too_long_to_be_compared_is_told(hlo, folder) -> None:
     (folder / "m.hlo").write_text(MODULE.replace("9,8", "9000,80").replace("[8]", "[80]"))
     result = hlo("opt", "m.hlo", "--stage", "loops", "--schedule", "mine.py:in_lanes")
     assert result.status == 0
-    assert result.err == "sums: its memory is not compared, as it takes too many steps\n"
+    assert result.err == (
+        "sums: loops before and after the schedule are not run and compared, "
+        "as it takes too many steps; try smaller arrays, too\n"
+    )

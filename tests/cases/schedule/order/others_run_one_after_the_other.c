@@ -23,7 +23,7 @@ for (s64 i = 0; i < 9; i++) {
     y[3 * i + k] = x[i];
   }
 }
-// REFUSED: an iteration of the loop over i is no straight code
+// REFUSED: a loop or a branch is inside of the loop over i
 
 // Two loops cannot have the same threads.
 // RUN: bind(loop.with_body([bind(loop.body[0], "threadIdx.x")]), "threadIdx.x")
@@ -32,7 +32,7 @@ for (s64 i = 0; i < 9; i++) {
     y[3 * i + k] = x[i];
   }
 }
-// REFUSED: a loop inside of the one over i has threadIdx.x
+// REFUSED: the loop over k, inside of the one over i, has threadIdx.x, too
 
 // RUN: bind(loop, "threadIdx.x")
 for (s64 i = 0; i < n; i++) {
@@ -45,3 +45,12 @@ for (s64 i = 0; i < 9; i++) {
   y[i] = x[i];
 }
 // REFUSED: `warpIdx.x` is no index of a block or a thread
+
+// What a thread has, blocks do not share.
+// RUN: bind(loop.with_body([bind(loop.body[0], "blockIdx.x")]), "threadIdx.x")
+for (s64 i = 0; i < 4; i++) {
+  for (s64 j = 0; j < 4; j++) {
+    y[4 * i + j] = x[i];
+  }
+}
+// REFUSED: the loop over j, inside of the one over i, has blockIdx.x: threads are inside of blocks

@@ -23,4 +23,4 @@ for (s64 i = 0; i < 8; i++) {
     }
   }
 }
-// REFUSED: an iteration of the loop over i is no straight code
+// REFUSED: a branch is inside of the loop over i
