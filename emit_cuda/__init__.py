@@ -50,6 +50,7 @@ from optimizer.pipelines import prepare
 if TYPE_CHECKING:
     from codegen.subnormals import Subnormals
     from emit_cuda.devices import CudaDevice
+    from emit_cuda.grids.kernel import Schedule
     from hlo.instruction import Module
 
 __all__ = [
@@ -73,6 +74,7 @@ def compile(  # noqa: A001 - so it is named
     donate: bool = False,
     libraries: Libraries | bool = True,
     subnormals: Subnormals | None = None,
+    schedule: Schedule | None = None,
 ) -> CudaExecutable:
     """Verify, optimize, emit and compile a module, and load it on a device.
 
@@ -90,6 +92,7 @@ def compile(  # noqa: A001 - so it is named
     subnormals : "flush": kernels take subnormal numbers of f32 for zeros, on the processor also
         those of f64; "keep": they don't. None takes the word of `$PYHLO_SUBNORMALS`; else they are
         kept, as XLA's code for GPUs keeps them unless `$XLA_FLAGS` has `--xla_gpu_ftz`.
+    schedule : of the user's own: see `emit`.
 
     Returns
     -------
@@ -118,7 +121,7 @@ def compile(  # noqa: A001 - so it is named
             find_libraries() if libraries and runs_on.dlpack_device[0] == CUDA else Libraries()
         )
     grid = header.replica_count, header.num_partitions
-    compiled = _Compilation(module, runs_on, libraries, optimize, flushes, sound)
+    compiled = _Compilation(module, runs_on, libraries, optimize, flushes, sound, schedule)
     return compiled.alone() if prod(grid) == 1 else compiled.together(grid)
 
 
@@ -128,7 +131,7 @@ class _Compilation:
 
     Parameters
     ----------
-    optimize, libraries : as of `compile`.
+    optimize, libraries, schedule : as of `compile`.
     flushes : subnormal numbers become zeros.
     sound : instructions that are known to be well-formed.
     """
@@ -139,6 +142,7 @@ class _Compilation:
     optimize: bool
     flushes: bool
     sound: Sound
+    schedule: Schedule | None = None
 
     def alone(self) -> CudaExecutable:
         """The module on one device."""
@@ -193,7 +197,8 @@ class _Compilation:
     ) -> CudaProgram:
         if isinstance(self.device, HostDevice):
             refuse_too_much(module, checked=self.device.checked)
-        return emit(module, None, libraries or self.libraries, self.device.most_shared, grid)
+        called, most = libraries or self.libraries, self.device.most_shared
+        return emit(module, None, called, most, grid, self.schedule)
 
 
 def optimized(module: Module, sound: Sound | None = None) -> Module:

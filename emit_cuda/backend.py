@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import emit_cuda
 from emit_cuda.host.device import HostDevice
@@ -16,8 +16,15 @@ if TYPE_CHECKING:
 
     from codegen.subnormals import Subnormals
     from emit_cuda.executable import CudaExecutable
+    from emit_cuda.grids.kernel import Schedule
     from emit_cuda.profile import CudaProfile
     from hlo.instruction import Module
+
+
+class UserSchedule(Protocol):
+    """A schedule of the user's own, as a front end gives it."""
+
+    run: Schedule
 
 
 class CudaModule(ModuleExecutable):
@@ -48,14 +55,19 @@ class GpuCompiler(ModuleCompiler):
     """Compiles kernels for the GPU."""
 
     def compile(
-        self, module: Module, *, libraries: bool = True, subnormals: Subnormals | None = None
+        self,
+        module: Module,
+        *,
+        libraries: bool = True,
+        subnormals: Subnormals | None = None,
+        schedule: UserSchedule | None = None,
     ) -> CudaModule:
         """The module's kernels on a GPU, or on one for each device.
 
         Parameters
         ----------
         libraries : call those of NVIDIA in the place of kernels.
-        subnormals : as of `emit_cuda.compile`.
+        subnormals, schedule : as of `emit_cuda.compile`.
 
         Raises
         ------
@@ -63,7 +75,12 @@ class GpuCompiler(ModuleCompiler):
             as `emit_cuda.compile`; HLO194 if there is no GPU.
         """
         compiled = partial(
-            emit_cuda.compile, device="gpu", libraries=libraries, donate=True, subnormals=subnormals
+            emit_cuda.compile,
+            device="gpu",
+            libraries=libraries,
+            donate=True,
+            subnormals=subnormals,
+            schedule=schedule.run if schedule else None,
         )
         return CudaModule(module, compiled)
 
@@ -78,6 +95,7 @@ class HostCompiler(ModuleCompiler):
         checked: bool = False,
         seed: int = 0,
         subnormals: Subnormals | None = None,
+        schedule: UserSchedule | None = None,
     ) -> CudaModule:
         """The module's kernels on the processor.
 
@@ -85,7 +103,7 @@ class HostCompiler(ModuleCompiler):
         ----------
         checked : watch every access to memory.
         seed : of the order in which threads and blocks run; 0 leaves them in order.
-        subnormals : as of `emit_cuda.compile`.
+        subnormals, schedule : as of `emit_cuda.compile`.
 
         Raises
         ------
@@ -93,15 +111,24 @@ class HostCompiler(ModuleCompiler):
             as `emit_cuda.compile`; in a call, HLO193 if a checked kernel makes a mistake.
         """
         device = HostDevice(checked=checked, seed=seed)
-        compiled = partial(emit_cuda.compile, device=device, donate=True, subnormals=subnormals)
+        compiled = partial(
+            emit_cuda.compile,
+            device=device,
+            donate=True,
+            subnormals=subnormals,
+            schedule=schedule.run if schedule else None,
+        )
         return CudaModule(module, compiled)
 
 
 def _profiled(
-    device: Literal["gpu", "host"], module: Module, arguments: Sequence[Any]
+    device: Literal["gpu", "host"],
+    module: Module,
+    arguments: Sequence[Any],
+    schedule: UserSchedule | None = None,
 ) -> CudaProfile:
-    optimized = emit_cuda.optimized(module)
-    return profile(optimized, arguments, emit_cuda.device_named(device))
+    optimized, own = emit_cuda.optimized(module), schedule.run if schedule else None
+    return profile(optimized, arguments, emit_cuda.device_named(device), schedule=own)
 
 
 BACKENDS: Final = {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from emit_cuda.devices import CudaDevice, GridCall
+    from emit_cuda.grids.kernel import Schedule
     from hlo.instruction import Module
     from optimizer.gpu.device import DeviceRates
 
@@ -129,9 +130,19 @@ class CudaProfile:
 
 
 def profile(
-    module: Module, arguments: Sequence[Any], device: CudaDevice, gpu: DeviceRates = A100
+    module: Module,
+    arguments: Sequence[Any],
+    device: CudaDevice,
+    gpu: DeviceRates = A100,
+    *,
+    schedule: Schedule | None = None,
 ) -> CudaProfile:
     """Run an optimized module twice, and take the times of the second run.
+
+    Parameters
+    ----------
+    gpu : whose least times are told.
+    schedule : of the user's own: see `emit`.
 
     Raises
     ------
@@ -139,7 +150,9 @@ def profile(
         as a call of an executable.
     """
     program = emit(
-        prepare(module, "gpu"), most_shared=min(device.most_shared, most_shared(gpu.architecture))
+        prepare(module, "gpu"),
+        most_shared=min(device.most_shared, most_shared(gpu.architecture)),
+        schedule=schedule,
     )
     kernels = TimedKernels(device, device.load(program.source, flushes=flushes_on_gpus()))
     executable = CudaExecutable(module.entry, program, device, kernels, graphs=False)

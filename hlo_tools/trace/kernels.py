@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hlo.errors.error import HloError
 from hlo_tools.trace.linked import CodeLine, linked
@@ -109,7 +109,7 @@ def kernel_states(
     Parameters
     ----------
     target : as of `kernel_stops`.
-    schedule : a pass over plain loops of C, in place of the passes that are there.
+    schedule : a pass over plain loops, in place of the passes that are there.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def kernel_states(
         HLO181 if the module can't be emitted.
     """
     if target == "gpu":
-        return _states_in_cuda(prepare(module, "gpu"))
+        return _states_in_cuda(prepare(module, "gpu"), schedule)
     if schedule is None:
         return list(c_emission(module).states)
     return _written_in_c(_emitted_form(module), schedule, plain=True)[0]
@@ -218,7 +218,7 @@ def _written_in_c(
     return states, program
 
 
-def _states_in_cuda(module: Module) -> list[KernelState]:
+def _states_in_cuda(module: Module, schedule: KernelPass | None = None) -> list[KernelState]:
     """Loops as one thread would do them, the code of each thread of a grid, and CUDA C."""
     import emit_cuda  # noqa: PLC0415
     from codegen.schedule.trace import listening  # noqa: PLC0415
@@ -232,6 +232,13 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
         if instr.opcode == "fusion"
         for inner in instr.called[0].instructions
     }
+    scheduled: set[str] = set()
+
+    def own(kernel: Any, name: str, statements: Sequence[Statement]) -> Sequence[Statement]:
+        assert schedule is not None
+        scheduled.add(fusions.get(name, name))
+        return schedule.run(kernel, name, statements)
+
     launches: dict[str, list[tuple[Stage, str]]] = {}
     applied: dict[str, list[AppliedPrimitive]] = {}
 
@@ -243,7 +250,7 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
 
     kernels = KernelFile(watch)
     with listening() as heard:
-        emit_cuda.emit(module, kernels)
+        emit_cuda.emit(module, kernels, schedule=own if schedule else None)
     try:
         plain, _ = _written_in_c(module, plain=True)
     except HloError:  # C refuses some that CUDA does not
@@ -269,13 +276,17 @@ def _states_in_cuda(module: Module) -> list[KernelState]:
             if not line.text.startswith("//")
         ]
         locations = location_of(writers.writer_of(stages[0][0])), location_of(writers.all_in_cuda)
+        passes = dict(writers.WHY)
+        if schedule and about in scheduled:
+            _, *others = passes.items()
+            passes = {schedule.name: schedule.why, **dict(others)}
         states.append(
             KernelState(about, "", "", None, code.get(about, ()), computes.get(about, ()))
         )
         states += [
             KernelState(about, name, why, location, tuple(code), (), tuple(steps))
             for (name, why), location, code, steps in zip(
-                writers.WHY.items(), locations, (mapped, spelled), (applied[about], ()), strict=True
+                passes.items(), locations, (mapped, spelled), (applied[about], ()), strict=True
             )
         ]
     return states

@@ -8,6 +8,7 @@
     hlo opt m.hlo --stage asm --kernel add_fusion
     hlo opt m.hlo --stage loops --kernel add_fusion
     hlo opt m.hlo --stage loops --schedule my_schedule.py:tiled
+    hlo opt m.hlo --stage loops --target gpu --schedule my_schedule.py:on_threads
     hlo opt m.hlo --dump-to dumps
     hlo opt m.hlo --prove
     hlo opt m.hlo --stage loops --prove
@@ -176,7 +177,8 @@ def add_arguments(parser: Parser) -> None:
         "--schedule",
         metavar="FILE.py:NAME",
         help="with --stage loops, c, asm, cuda, ptx or sass: transform plain loops as this "
-        "function of yours says (docs/howto/schedule-loops.md); --kernel chooses one kernel's",
+        "function of yours says, which is given `body` and a loop, and returns statements "
+        "(docs/howto/schedule-loops.md); --kernel chooses one kernel's",
     )
     parser.add_argument("--svg", metavar="FILE", help="draw when and where arrays lie")
     parser.add_argument(
@@ -189,7 +191,6 @@ def add_arguments(parser: Parser) -> None:
     parser.not_with("--trace", "--fuel", "--skip", "--until")
     parser.not_with("--log", "--log-diff")
     parser.not_with("--target=cpu", *(f"--stage {stage}" for stage in OF_CUDA))
-    parser.not_with("--schedule", "--target=gpu", "--explain-launch")
     parser.add_argument(
         "--plain",
         action="store_true",

@@ -6,6 +6,7 @@
     hlo run m.hlo --platform c --profile --quiet
     hlo run m.hlo --platform c --schedule mine.py:tiled --repeat 9
     hlo run m.hlo --platform cuda-host --checked
+    hlo run m.hlo --platform cuda-host --schedule mine.py:on_threads --checked
     hlo run dump --platform c --reference interpreter
     hlo run m.hlo --platform my_backend.py:Mine --reference interpreter
     mpiexec -n 8 hlo run m.hlo --platform c --transport mpi
@@ -111,7 +112,8 @@ def add_arguments(parser: Parser) -> None:
     watched.add_argument(
         "--schedule",
         metavar="FILE.py:NAME",
-        help="transform plain loops as this function of yours says, as `hlo opt` does",
+        help="transform plain loops as this function of yours says, as `hlo opt` does; with "
+        "--platform cuda and cuda-host, too",
     )
     watched.add_argument("--threads", type=at_least(1), metavar="N", help="use at most N threads")
     watched.add_argument(
@@ -195,7 +197,7 @@ def _restrict(parser: Parser) -> None:
     parser.not_with("--iterations", "--input", "--fill", "--expect", "--output")
     parser.not_with("--split-input", "--output", "--expect", "--trace", "--profile-trace")
     parser.not_with("--sanitize", "--profile", "--profile-trace", "--threads")
-    parser.not_with("--schedule", *watching[2:], *observed, "--checked", "--no-library")
+    parser.not_with("--schedule", *watching[2:], *observed)
     parser.not_with("--transport", *watching, *observed, "--checked", "--no-library")
     for watch in watching[:2]:
         parser.not_with(watch, "--checked", "--no-library")

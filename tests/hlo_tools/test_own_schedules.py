@@ -185,3 +185,58 @@ def test_a_kernel_that_is_too_long_to_be_compared_is_told(hlo, folder) -> None:
         "sums: loops before and after the schedule are not run and compared, "
         "as it takes too many steps; try smaller arrays, too\n"
     )
+
+
+TRANSPOSE = """HloModule t
+ENTRY main {
+  x = f32[9,7] parameter(0)
+  ROOT t = f32[7,9] transpose(x), dimensions={1,0}
+}
+"""
+TILES = '''"""Tiles of 4 by 4 in shared memory."""
+from codegen.expressions import Load, Name
+from codegen.schedule.divide import divide
+from codegen.schedule.interchange import interchange
+from codegen.schedule.loop import LoopView
+from codegen.schedule.order import bind
+from codegen.schedule.stage import loading_tile
+from codegen.statements import LocalVariable
+
+def tiled(body, loop):
+    """Rows of five elements, of which the last is not used."""
+    return _tiled(body, loop, 4 * 5)
+
+def _tiled(body, loop, elements):
+    def columns(lane, _):
+        (made,) = divide(body, interchange(lane), 4, tile, tail="guard")
+        return [bind(made, "blockIdx.x")]
+
+    def tile(rows, _):
+        inner = rows.body[-1].then[-1]
+        (load,) = LoopView(inner).loads
+        name = body.name("tile")
+        here = Load(Name(name), Name(rows.name) * 5 + Name(inner.name))
+        copies, last = loading_tile(rows, here, load)
+        array = LocalVariable("f32", name, None, elements)
+        return [array, threads(interchange(copies)), threads(last)]
+
+    (made,) = divide(body, interchange(loop), 4, columns, tail="guard")
+    return bind(made, "blockIdx.y")
+
+def threads(nest):
+    *values, inner = nest.body
+    return bind(nest.with_body([*values, bind(inner, "threadIdx.x")]), "threadIdx.y")
+'''
+
+
+def test_a_schedule_of_threads_runs_on_the_model_of_a_gpu(hlo, folder) -> None:
+    """Its threads may take turns in any order, and no two of them race."""
+    (folder / "t.hlo").write_text(TRANSPOSE)
+    (folder / "tiles.py").write_text(TILES)
+    words = ("t.hlo", "--platform", "cuda-host", "--schedule", "tiles.py:tiled", "--quiet")
+    result = hlo("run", *words, "--checked", "--seed", "3", "--reference", "interpreter")
+    assert result.status == 0, result.err
+    assert "equal to interpreter" in result.out
+    profile = hlo("run", *words, "--profile")
+    assert profile.status == 0, profile.err
+    assert "1 kernel call" in profile.out
