@@ -28,7 +28,8 @@ from codegen.expressions import Cast, Choose, Expr, Group, Literal, Load, Name, 
 from codegen.kinds import number_of
 from codegen.loops.work import trip_count
 from codegen.schedule.divide import divide
-from codegen.schedule.trace import attempt
+from codegen.schedule.obligations import AnyOrder, granted
+from codegen.schedule.trace import applied, attempt
 from codegen.statements import (
     Assign,
     For,
@@ -253,7 +254,11 @@ def _cascaded(body: Body, loop: For, sums: Sequence[_LongSum]) -> list[Statement
         return [statement]
 
     whole = loop.with_body(replaced(loop.body, reading_totals))
-    return [*begin, *_in_runs(body, whole, targets, sums), *end]
+    made = [*begin, *_in_runs(body, whole, targets, sums), *end]
+    granted(*(AnyOrder("+", "f64", Literal(-0.0, "f64")) for _ in sums))
+    why = "numbers may be added in any order, and totals of f64 round less: each run joins one"
+    applied("rfactor by runs", why, loop, made)
+    return made
 
 
 def _in_runs(

@@ -253,8 +253,8 @@ PASSES = (
     ),
     KernelPass(
         "cascade-sums",
-        "Long sums of floats are added up in short runs, whose totals are f64; no pass cuts loops"
-        " any more, and additions are in their last form.",
+        "Long sums of floats are added up in short runs, whose totals are f64, so that less is"
+        " rounded; late, as the passes before divide loops and change additions.",
         lambda kernel, _, statements: cascade_sums(kernel.body, statements),
     ),
     KernelPass(

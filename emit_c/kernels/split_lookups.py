@@ -26,6 +26,7 @@ from codegen.loops.narrow_indices import MOST
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, reading
 from codegen.schedule.loop import LoopView, certain_loads
+from codegen.schedule.trace import applied
 from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, base, in_lanes, values
 from codegen.walk import children, names_of, walk
@@ -85,6 +86,8 @@ def _split(body: Body, loop: For, tables: Mapping[str, str]) -> Sequence[Stateme
             load = Let(tables[base(each)], found.name, element)
             one_by_one.append(For(k.name, count, (load, Assign(Load(looked_up, k), found))))
         ahead = computed(block, places)
+        why = "the second half reads what these find where the first half says"
+        applied("fission, loops between the halves", why, block, one_by_one)
         loops = [s for each in one_by_one for s in unroll_and_jam(body, each, LOOKED_UP_AT_ONCE)]
         yield fresh(body, ahead)
         yield from loops

@@ -55,11 +55,13 @@ def test_each_loop_transformation_of_a_pass_is_a_step_with_its_reason():
     shown = loops(hlo.parse(LOOKUP), until="split-lookups", steps=True)
     heads = [line for line in shown.splitlines() if "step" in line or "legal" in line]
     assert heads == [
-        "// found: in split-lookups, step 1 of 3: fission, first half",
+        "// found: in split-lookups, step 1 of 4: fission, first half",
         "//   legal, as the loop promises that no iteration depends on another one",
-        "// found: in split-lookups, step 2 of 3: unroll_and_jam by 4",
+        "// found: in split-lookups, step 2 of 4: fission, loops between the halves",
+        "//   legal, as the second half reads what these find where the first half says",
+        "// found: in split-lookups, step 3 of 4: unroll_and_jam by 4",
         "//   legal, as none of 4 iterations needs what another one of them stores",
-        "// found: in split-lookups, step 3 of 3: fission, second half",
+        "// found: in split-lookups, step 4 of 4: fission, second half",
         "//   legal, as the arrays have what it would compute",
     ]
     assert "step" not in loops(hlo.parse(LOOKUP), until="split-lookups")
