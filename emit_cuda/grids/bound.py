@@ -40,41 +40,43 @@ from emit_cuda.grids.stages import BARRIER, CopyStage, Stage, block_for, stages
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
     from codegen.program.steps import Dim3
     from codegen.statements import Statement
+    from emit_cuda.grids.kernel import GridKernel
     from emit_cuda.grids.stages import Launches
 
 # Of a block, and blocks along the second and the third axis.
 MOST_THREADS, MOST_BLOCKS = 1024, 65_535
 
 
-def bound_stages(body: Body, statements: Sequence[Statement], arrays: Collection[str]) -> Launches:
+def bound_stages(kernel: GridKernel, statements: Sequence[Statement]) -> Launches:
     """A launch for each loop; those where none is bound have launches as of `stages`.
-
-    Parameters
-    ----------
-    body : draws names.
-    arrays : the names of the arrays that the kernel is given.
 
     Raises
     ------
     HloError
         HLO206 if there is something beside the loops, if a store is in no loop over one of the
-        launch's indices, or if a launch has too many threads.
+        launch's indices, if a launch has too many threads, or if a block shares too much memory.
     """
+    arrays = {argument.name for argument in kernel.arguments.values()}
     if not any(map(_is_bound, nested(statements))):
         return stages(statements, 0, arrays)
     made: list[Stage | CopyStage] = []
     for s in statements:
         if not isinstance(s, For):
             raise _refused("there is more beside loops that are bound than loops")
-        made += (
-            [bound_stage(body, s)] if any(map(_is_bound, nested([s]))) else stages([s], 0, arrays)
-        )
+        if not any(map(_is_bound, nested([s]))):
+            made += stages([s], 0, arrays)
+            continue
+        stage = bound_stage(kernel.body, s)
+        if stage.extern_bytes > kernel.most_shared:
+            size, most = f"{stage.extern_bytes:,} bytes", f"{kernel.most_shared:,}"
+            raise _refused(f"a block shares {size}, and may share no more than {most}")
+        made.append(stage)
     return made
 
 

@@ -41,7 +41,7 @@ def loop_stages(kernel: GridKernel, results: Results) -> Launches:
         body.add(*stored_elements(body, results, index))
     if kernel.schedule is not None:
         scheduled = kernel.schedule(kernel, results[0][0].name, statements)
-        return bound_stages(body, scheduled, {a.name for a in kernel.arguments.values()})
+        return bound_stages(kernel, scheduled)
     if not statements or not isinstance(nest := statements[0], For):
         return [alone(statements)] if statements else []
     roots = [instr for instr, _ in results]

@@ -180,3 +180,14 @@ def test_a_store_that_all_threads_would_do_is_refused():
 def test_a_block_that_is_too_large_is_refused():
     with pytest.raises(HloError, match="a block of 2,000 threads is larger than 1,024"):
         written(REVERSE.replace("ROWS", "2000"), lambda _, loop: [bind(loop, "threadIdx.x")])
+
+
+def test_a_block_that_shares_too_much_is_refused():
+    """No GPU gives a block 400,000 bytes of shared memory."""
+
+    def schedule(body, loop):
+        array = LocalVariable("f32", body.name("tile"), size=100_000)
+        return [bind(loop.with_body([array, *loop.body]), "blockIdx.x")]
+
+    with pytest.raises(HloError, match="a block shares 400,000 bytes, and may share no more than"):
+        written(REVERSE.replace("ROWS", "90"), schedule)
