@@ -8,7 +8,7 @@
     hlo opt m.hlo --stage asm --kernel add_fusion
     hlo opt m.hlo --stage loops --kernel add_fusion
     hlo opt m.hlo --stage loops --schedule my_schedule.py:tiled
-    hlo opt m.hlo --stage loops --target gpu --schedule my_schedule.py:on_threads
+    hlo opt m.hlo --stage loops --target gpu --schedule my_schedule.py:grid
     hlo opt m.hlo --dump-to dumps
     hlo opt m.hlo --prove
     hlo opt m.hlo --stage loops --prove
