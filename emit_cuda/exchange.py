@@ -81,7 +81,7 @@ def meet(step: CollectiveStep, rank: Rank, seat: Seat) -> int:
         members = ()
     is_target = not pairs or any(target == device.number for _, target in pairs)
     if not (members and is_target):
-        for address, size in zip(seat.made, _bytes(instr), strict=True):
+        for address, size in zip(seat.outputs, _bytes(instr), strict=True):
             seat.device.fill(address, 0, size, seat.stream)
     if not members:
         return 0
@@ -112,24 +112,24 @@ def _exchange(
     instr, sizes, count = step.instruction, _bytes(step.instruction), len(seats)
     arrays, everybody = range(len(sizes)), range(count)
     # The arrays that bytes go to.
-    results = [seat.rooms or seat.made for seat in seats]
-    ends = [[(s.given[k], r[k]) for s, r in zip(seats, results, strict=True)] for k in arrays]
+    results = [seat.rooms or seat.outputs for seat in seats]
+    ends = [[(s.inputs[k], r[k]) for s, r in zip(seats, results, strict=True)] for k in arrays]
     scatters = isinstance(instr.attrs, a.ReduceScatter)
     if pairs:
         transport.move(seats, [
-            Move(i, seats[i].given[k], j, seats[j].made[k], sizes[k])
+            Move(i, seats[i].inputs[k], j, seats[j].outputs[k], sizes[k])
             for k in arrays for i, j in pairs
         ])  # fmt: skip
     elif isinstance(instr.attrs, a.CollectiveBroadcast):
         transport.broadcast(seats, ends, sizes)
     elif isinstance(instr.attrs, a.AllToAll) and not instr.attrs.dimensions:
         transport.move(seats, [
-            Move(i, seats[i].given[j], j, seats[j].made[i], sizes[j])
+            Move(i, seats[i].inputs[j], j, seats[j].outputs[i], sizes[j])
             for i in everybody for j in everybody
         ])  # fmt: skip
     elif isinstance(instr.attrs, a.AllToAll) or (scatters and step.folds):
         transport.move(seats, [
-            Move(i, seats[i].given[k] + j * piece, j, results[j][k] + i * piece, piece)
+            Move(i, seats[i].inputs[k] + j * piece, j, results[j][k] + i * piece, piece)
             for k in arrays for piece in [sizes[k] // count] for i in everybody for j in everybody
         ])  # fmt: skip
     elif isinstance(instr.attrs, a.AllGather) or step.folds:

@@ -21,14 +21,14 @@ class Seat:
     Attributes
     ----------
     gpu : its number among the devices of the process.
-    given, made, rooms : as the arguments of `CollectiveStep`.
+    inputs, outputs, rooms : as the arguments of `CollectiveStep`.
     """
 
     device: CudaDevice
     gpu: int
     stream: int
-    given: tuple[int, ...]
-    made: tuple[int, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
     rooms: tuple[int, ...]
 
 

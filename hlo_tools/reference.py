@@ -164,8 +164,8 @@ def example_text(example: Example) -> str:
     """A module with the opcode, its inputs and its result."""
     lines = [f"the host sends {text(value)}" for _, value in example.sent]
     names = [p.name for p in example.module.entry.parameters]
-    several = len(example.given) > 1
-    for device, own in enumerate(example.given):
+    several = len(example.arguments) > 1
+    for device, own in enumerate(example.arguments):
         where = f"device {device}: " if several else ""
         lines += [f"{where}{name} = {text(v)}" for name, v in zip(names, own, strict=True)]
     for device, value in enumerate(example.results):

@@ -40,13 +40,13 @@ OTHER_SHAPE, NO_MEMBER, TOO_MANY, LOST, OTHER_PROGRAM = range(5, 10)
 class DevicesCall:
     """The memory of a call on some devices, and lists of the addresses for C."""
 
-    made: Sequence[Sequence[NDArray[Any] | None]]
+    results: Sequence[Sequence[NDArray[Any] | None]]
     memory: Sequence[NDArray[np.uint8]]
-    given: Sequence[Sequence[NDArray[Any] | None]]
+    inputs: Sequence[Sequence[NDArray[Any] | None]]
     ins: Any
     outs: Any
     arenas: Any
-    kept: Any
+    owners: Any
 
 
 class DevicesCaller:
@@ -160,7 +160,7 @@ class DevicesCaller:
     def results(self, call: DevicesCall) -> list[Value]:
         """The value on each device of a call that has ended, whose memory later calls may use."""
         self._arenas += call.memory
-        return [self._nest(device) for device in call.made]
+        return [self._nest(device) for device in call.results]
 
     def _arena(self) -> NDArray[np.uint8]:
         try:

@@ -49,14 +49,14 @@ class Bug:
     kind : one of `KINDS`.
     wrong_on : why the suspect is wrong on a module; None if it is not.
     opcodes : that a module needs for it to show, where that is known.
-    made : a pass, an entry of a table, or a function.
+    mutant : a pass, an entry of a table, or a function.
     """
 
     name: str
     kind: str
     wrong_on: Callable[[Module], str | None]
     opcodes: tuple[str, ...] = ()
-    made: Any = None
+    mutant: Any = None
 
 
 @cache
@@ -66,11 +66,11 @@ def all_bugs() -> dict[str, Bug]:
     bugs_by_name: dict[str, Bug] = {}
     for mutant in planted("passes").all_planted():
         kind = "rule" if mutant.name in rules else "pass"
-        bugs_by_name[mutant.name] = Bug(mutant.name, kind, pass_verdict(mutant), made=mutant)
+        bugs_by_name[mutant.name] = Bug(mutant.name, kind, pass_verdict(mutant), mutant=mutant)
     for name, opcode, entry in planted("kernels").KERNELS:
         bugs_by_name[name] = Bug(name, "kernel", kernel_verdict(opcode, entry), (opcode,), entry)
     for name, pack in planted("plans").PLANS.items():
-        bugs_by_name[name] = Bug(name, "plan", plan_verdict(pack), made=pack)
+        bugs_by_name[name] = Bug(name, "plan", plan_verdict(pack), mutant=pack)
     return bugs_by_name
 
 

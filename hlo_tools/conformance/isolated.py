@@ -31,12 +31,12 @@ class Answer:
     Attributes
     ----------
     kind : "value", "refused", "crashed" or "broken".
-    told : why there is no value.
+    detail : why there is no value.
     value : of the module; of a behaviour, pairs of arguments and values.
     """
 
     kind: str
-    told: str = ""
+    detail: str = ""
     value: Value = None
 
 

@@ -41,9 +41,9 @@ def write(findings: Findings, shown: Sequence[BackendFinding], name: str, refere
     if len(findings.refusals) > MOST_REFUSALS:
         print(f"  ... and {len(findings.refusals) - MOST_REFUSALS} more")
     for about, first in findings.first.items():
-        print(f"  {about} is {'wrong' if first.kind == WRONG else 'a crash'}: {first.told}")
+        print(f"  {about} is {'wrong' if first.kind == WRONG else 'a crash'}: {first.detail}")
     for finding in shown:
-        print(f"\n{finding.about}: {finding.told}\n{spelled(finding)}", end="")
+        print(f"\n{finding.about}: {finding.detail}\n{spelled(finding)}", end="")
     if not findings.first and sums[REFUSED] == total:
         print("all of it was refused, so nothing was checked")
 

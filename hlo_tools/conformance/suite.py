@@ -50,13 +50,13 @@ class BackendFinding:
     Attributes
     ----------
     kind : WRONG or CRASHED.
-    told : how.
+    detail : how.
     case : the module and its arguments; None where the module does not matter.
     """
 
     about: str
     kind: str
-    told: str
+    detail: str
     case: Case
     promise: Any = None
 
@@ -183,7 +183,7 @@ class Suite:
     def _behave(self, findings: Findings, there: Isolated, wanted: Reference, number: int) -> None:
         behaviour, answer = BEHAVIOURS[number], there.behave(number)
         about, module = behaviour.about, behaviour.module
-        kind, detail, inputs = EQUAL, answer.told, ()
+        kind, detail, inputs = EQUAL, answer.detail, ()
         if answer.kind == "value":
             for arguments, value in answer.value:
                 probe = Probe(about, without_donations(module), tuple(arguments))
@@ -276,7 +276,7 @@ class Reference:
     def judged(self, answer: Answer, probe: Probe) -> tuple[str, str]:
         """The kind of an answer, and the difference or the reason."""
         if answer.kind != "value":
-            return answer.kind, answer.told
+            return answer.kind, answer.detail
         difference_text = self.apart(probe, answer.value)
         return (WRONG, difference_text) if difference_text else (EQUAL, "")
 
@@ -325,7 +325,7 @@ def smallest(
     if finding.promise is None:
         return finding
     there, wanted = Isolated(name), Reference.beside(name, reference)
-    detail = finding.told
+    detail = finding.detail
 
     def holds(case: Case) -> bool:
         nonlocal detail
@@ -341,7 +341,7 @@ def smallest(
         return kind == finding.kind
 
     try:
-        return replace(finding, case=shrink(finding.case, holds, seconds=seconds), told=detail)
+        return replace(finding, case=shrink(finding.case, holds, seconds=seconds), detail=detail)
     finally:
         there.close()
         wanted.close()

@@ -56,7 +56,7 @@ class Example:
     """
 
     module: Module
-    given: list[list[Any]]
+    arguments: list[list[Any]]
     sent: list[tuple[str, Any]]
     results: list[Any]
     steps: list[tuple[Instruction, Any]]
@@ -65,7 +65,7 @@ class Example:
     @property
     def first(self) -> list[Any]:
         """The arguments of the first device."""
-        return self.given[0]
+        return self.arguments[0]
 
 
 def example_of(name: str) -> Example:

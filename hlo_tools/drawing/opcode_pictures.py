@@ -68,7 +68,7 @@ TABLE = "The result, for x on the left and y above."
 def opcode_picture(name: str, example: Example) -> Picture:
     """The picture on the page of an opcode, whose example was run."""
     row = OPCODES[name]
-    if len(example.given) > 1:
+    if len(example.arguments) > 1:
         return Picture(devices.picture(example), EXCHANGES)
     root = example.module.entry.root
     if row.elementwise and root.opcode == name and row.arity in (1, 2):

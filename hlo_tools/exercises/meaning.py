@@ -225,9 +225,9 @@ def refuted(rule: Rule, promise: str, effort: SearchEffort) -> Mistake:
     trial = min(broken, key=lambda t: len(str(t.before)))
     argument_text = "\n".join(
         f"// %{p.name} = {value_text(v)}"
-        for p, v in zip(trial.before.entry.parameters, trial.given, strict=True)
+        for p, v in zip(trial.before.entry.parameters, trial.arguments, strict=True)
     )
-    want, got = (evaluate(m, *trial.given) for m in (trial.before, trial.after))
+    want, got = (evaluate(m, *trial.arguments) for m in (trial.before, trial.after))
     shown = f"// before\n{trial.before}\n// after\n{trial.after}\n{argument_text}\n\n"
     return Mistake(
         "wrong", message, f"{shown}// before  {value_text(want)}\n// after   {value_text(got)}"

@@ -40,7 +40,7 @@ class Instance:
     types: tuple[ElementType, ...] = TYPES
     orders: tuple[str, ...] = ("",)
     fixed: dict[str, Any] = field(default_factory=dict[str, Any])
-    found: dict[str, Any] = field(default_factory=dict[str, Any])
+    bindings: dict[str, Any] = field(default_factory=dict[str, Any])
     names: NameSupply = field(default_factory=NameSupply)
 
     def __post_init__(self) -> None:
@@ -81,15 +81,15 @@ class Instance:
 
     def variable(self, side: Variable, shape: Shape) -> Instruction:
         """The parameter for a variable."""
-        known = self.found.get(side.name)
+        known = self.bindings.get(side.name)
         if known is None:
-            known = self.found[side.name] = self.builder.parameter(shape, side.name)
+            known = self.bindings[side.name] = self.builder.parameter(shape, side.name)
         need(known.shape.compatible(shape))
         return known
 
     def constant(self, side: ConstantVariable, shape: Shape) -> Instruction:
         """The constant for a variable: a splat or an array."""
-        known = self.found.get(side.name)
+        known = self.bindings.get(side.name)
         if known is None:
             value = self.fixed.get(side.name)
             if value is None and self.random.random() < 0.3:
@@ -98,7 +98,7 @@ class Instance:
                 scalar = array(shape.element_type)
                 value = self.likely(scalar) if value is None else value
                 known = self.splat(value, shape)
-            self.found[side.name] = known
+            self.bindings[side.name] = known
         need(known.shape.compatible(shape))
         return known
 
@@ -154,7 +154,7 @@ class Instance:
         }
         for name, value in side.attributes:
             if isinstance(value, AttributeVariable):
-                need(self.found.setdefault(value.name, attrs[name]) == attrs[name])
+                need(self.bindings.setdefault(value.name, attrs[name]) == attrs[name])
         terms = list(side.operands[:-1]) if rest else list(side.operands)
         need(rest or len(terms) == len(wanted.operands))
         terms += [Variable(f"more{i}") for i in range(len(wanted.operands) - len(terms))]
@@ -171,24 +171,24 @@ class Instance:
         checked = instruction(opcode, operands, name="x", shape=shape, called=called, **attrs)
         need(new.shape.compatible(checked.shape))
         if side.binds:
-            self.found[side.binds] = new
+            self.bindings[side.binds] = new
         return new
 
     def types_of(self, side: Application) -> tuple[ElementType, ...]:
         """The element types that operands may have: that of a variable which is known already."""
-        known = [self.found.get(o.name) for o in side.operands if isinstance(o, Variable)]
+        known = [self.bindings.get(o.name) for o in side.operands if isinstance(o, Variable)]
         return tuple({i.shape.element_type: None for i in known if i}) or self.types
 
     def settled(self, side: Term, shape: Shape) -> Shape:
         """The wanted shape of an operand, or that of the variable which it is already."""
-        known = self.found.get(side.name) if isinstance(side, Variable) else None
+        known = self.bindings.get(side.name) if isinstance(side, Variable) else None
         return known.shape if known is not None else shape
 
     def bound(self, attributes: Any) -> Any:
         """The names of attributes, each with its known value; None for an unknown one."""
         for name, value in attributes:
             is_variable = isinstance(value, AttributeVariable)
-            yield name, self.found.get(value.name) if is_variable else value
+            yield name, self.bindings.get(value.name) if is_variable else value
 
     def called(self, side: Application, kinds: tuple[str, ...], operands: Any) -> list[Computation]:
         """The computations of scalars: those that variables stand for already, or new ones."""
@@ -197,7 +197,7 @@ class Instance:
         for i, kind in enumerate(kinds):
             new = scalar_computation(kind, operands[0].shape.element_type, self.names)
             name = variables.get(i)
-            computations.append(new if name is None else self.found.setdefault(name, new))
+            computations.append(new if name is None else self.bindings.setdefault(name, new))
         return computations
 
 

@@ -53,17 +53,17 @@ class Trial:
 
     before: Module
     after: Module
-    given: list[Any]
+    arguments: list[Any]
 
     def difference(self, promise: Promise) -> Difference | None:
         """The index at which the values of both modules break a promise."""
         return compare(
-            evaluate(self.after, *self.given), evaluate(self.before, *self.given), promise
+            evaluate(self.after, *self.arguments), evaluate(self.before, *self.arguments), promise
         )
 
     def __str__(self) -> str:
         """Both modules and the values."""
-        return f"{self.before}\n{self.after}\n{self.given}"
+        return f"{self.before}\n{self.after}\n{self.arguments}"
 
 
 def applied(rule: Rule, module: Module) -> Module | None:
@@ -144,7 +144,7 @@ def is_rounding_of_terms(trial: Trial) -> bool:
     ----------
     N. J. Higham, "Accuracy and Stability of Numerical Algorithms", section 4.2.
     """
-    inputs = trial.given
+    inputs = trial.arguments
     got, want = evaluate(trial.after, *inputs), evaluate(trial.before, *inputs)
     sizes = evaluate(of_sizes(trial.before), *map(size_of, inputs))
     rows: list[Any] = [x if isinstance(x, tuple) else (x,) for x in (got, want, sizes)]

@@ -186,12 +186,12 @@ def for_all_constants(rule: Rule, sample: Instance, before: Module) -> Question 
         if the guard looks at constants, and the solver is not told how.
     """
     root = before.entry.root
-    unknown = {name: sample.found[name] for name in constants_of(rule)}
+    unknown = {name: sample.bindings[name] for name in constants_of(rule)}
     unknown |= {p.name: p for p in before.entry.parameters}
     values: dict[Any, Value] = {i: symbols(name, i.shape) for name, i in unknown.items()}
     assert isinstance(rule.right, Term)
     for _, match, _ in RuleSet([rule]).matches(root, Counter()):
-        if any(match.found.get(name) is not unknown[name] for name in constants_of(rule)):
+        if any(match.bindings.get(name) is not unknown[name] for name in constants_of(rule)):
             continue
         assumed = z3.simplify(condition(rule.where, match, WithUnknown(values)))
         if z3.is_false(assumed):

@@ -174,7 +174,7 @@ def condition(
         return combine(*[condition(part, match, values, negated) for part in guard.parts])
     if guard.name in CONDITIONS and not (negated and guard.name not in EXACT):
         return of_values(guard, match, values)
-    asks_constants = any(isinstance(v, ConstantVariable) for v in guard.given)
+    asks_constants = any(isinstance(v, ConstantVariable) for v in guard.variables)
     if guard.name in CONDITIONS or (asks_constants and guard.name not in SHAPES):
         raise ConstantsNeededError(guard.name)
     return z3.BoolVal(bool(guard.holds(match)))
@@ -182,7 +182,7 @@ def condition(
 
 def of_values(guard: Guard, match: Match, values: Mapping[Instruction, Value]) -> Solved:
     """A guard of `CONDITIONS`, for every element."""
-    instrs: list[Any] = [match[variable] for variable in guard.given]
+    instrs: list[Any] = [match[variable] for variable in guard.variables]
     element_type = instrs[0].shape.element_type
     rows = np.broadcast_arrays(*[values[instr] for instr in instrs])
     terms = zip(*(row.reshape(-1) for row in rows), strict=True)

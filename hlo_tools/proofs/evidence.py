@@ -29,7 +29,9 @@ def gather_evidence(rule: Rule, effort: ProofEffort = FULL, count: int = TRIALS)
         for trial in trials(rule, count):
             change = broken_by(rule, trial)
             if change is not None:
-                raise RefutedError(Counterexample(trial.before, trial.after, trial.given, change))
+                raise RefutedError(
+                    Counterexample(trial.before, trial.after, trial.arguments, change)
+                )
             tried += 1
     except WrongShapeError as error:
         raise RefutedError(error) from error

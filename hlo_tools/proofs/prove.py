@@ -77,7 +77,7 @@ class RefutedError(Exception):
 
     def __init__(self, cause: Counterexample | WrongShapeError) -> None:
         super().__init__(str(cause))
-        self.found = cause
+        self.cause = cause
 
 
 @dataclass
@@ -217,7 +217,7 @@ def ask_for_some(
     rule: Rule, instance: Instance, before: Module, effort: ProofEffort, tally: ProofTally
 ) -> None:
     """Ask about one constant after the other, and whether these are all."""
-    constants = [instance.found[name] for name in constants_of(rule)]
+    constants = [instance.bindings[name] for name in constants_of(rule)]
     rows = list(every_value.chosen_constants(constants, every=False))
     every: list[tuple[Question, Module]] = []
     for row in rows:
@@ -243,7 +243,7 @@ def ask_for_some(
 
 def are_all(rule: Rule, instance: Instance, before: Module, rows: list[tuple[Any, ...]]) -> bool:
     """Whether a rule applies to no other constants than those of some rows."""
-    constants = [instance.found[name] for name in constants_of(rule)]
+    constants = [instance.bindings[name] for name in constants_of(rule)]
     types = [c.shape.element_type for c in constants]
     values: dict[Any, Any] = {c: symbols(c.name, c.shape) for c in constants}
     values |= {p: symbols(p.name, p.shape) for p in before.entry.parameters}
@@ -308,7 +308,7 @@ def try_constants(
     rule: Rule, instance: Instance, before: Module, effort: ProofEffort, tally: ProofTally
 ) -> None:
     """Try every value of the parameters of a left side, with many constants."""
-    constants = [instance.found[name] for name in constants_of(rule)]
+    constants = [instance.bindings[name] for name in constants_of(rule)]
     names = types_of(before)
     every = len(before.entry.parameters) <= 1 and effort is FULL
     applies = 0

@@ -146,7 +146,7 @@ def _clash(clash: Clash, wish: Update | Join, flow: Dataflow) -> str:
         return f"%{one.name} is the caller's, who has not donated it"
     if one.kind == other.kind == "output":
         return f"%{wish.source.name} is another output already"  # type: ignore[union-attr]
-    old, new = (one, other) if one.made < moment else (other, one)
+    old, new = (one, other) if one.time < moment else (other, one)
     reader = next((i for i, t in flow.timeline.time.items() if t == old.live[-1][1]), None)
     until = f"%{reader.name}{_line(reader)}" if reader else "the end of its computation"
     newer = f"%{new.name}{_line(new.instruction)}"

@@ -44,7 +44,7 @@ def why_sharded(module: Module, name: str, target: str = "cpu") -> str:
     if division is None:
         notes = ["it needs several devices, and a sharding that cuts an array"]
         raise HloError("HLO158", "the program has no shardings: nothing is cut", notes=notes)
-    leaves = division.found.flow.leaves
+    leaves = division.analysis.flow.leaves
     asked = next((i for i in module.instructions() if i.name == name.removeprefix("%")), None)
     if asked and asked.opcode == "call":
         body = asked.called[0].name
@@ -60,12 +60,12 @@ def why_sharded(module: Module, name: str, target: str = "cpu") -> str:
     lines += _work(division, instr)
     if instr is division.source.entry.root:
         wanted = [
-            print_sharding(division.found.reader.sharding(c))
-            for c in division.found.results.values()
+            print_sharding(division.analysis.reader.sharding(c))
+            for c in division.analysis.results.values()
         ]
         lines.append(f"  as the module's result it is wanted {', '.join(wanted)}")
     moved = [new for _, old, new in division.devices.notes if old is instr]
-    grid = division.made.header.replica_count, division.found.reader.devices
+    grid = division.program.header.replica_count, division.analysis.reader.devices
     for new in moved:
         brought = f"{bytes_moved(new, grid):,} bytes to each device"
         lines.append(f"  {new.opcode} %{new.name} {new.shape.text_without_layout}: {brought}")
@@ -76,7 +76,7 @@ def why_sharded(module: Module, name: str, target: str = "cpu") -> str:
 
 def _array(division: Division, node: Node, instr: Instruction, *, several: bool) -> Iterator[str]:
     """The parts of an array, and who decided each dimension."""
-    analysis = division.found
+    analysis = division.analysis
     shape, cut = analysis.flow.shapes[node], analysis.propagation.cuts[node]
     path = "".join(f"{{{n}}}" for n in node[1]) if several else ""
     text = print_sharding(analysis.reader.sharding(cut))
@@ -99,13 +99,13 @@ def _because(division: Division, node: Node, dim: int) -> str:
     """The chain of instructions from which a dimension has its axis."""
     steps: list[str] = []
     seen: set[tuple[Node, int]] = set()
-    because = division.found.propagation.because
+    because = division.analysis.propagation.because
     while (node, dim) in because and (node, dim) not in seen:
         seen.add((node, dim))
         link, source = because[node, dim]
         steps.append(_step(link, node, source, dim))
         node, dim = source, _same_dimension(division, link, node, source, dim)
-    wish = division.found.propagation.wishes.get(node)
+    wish = division.analysis.propagation.wishes.get(node)
     end = "so says the program" if wish else "so cut from the start"
     steps.append(f"{end} of {_place(node)}")
     return ", ".join(steps)
@@ -141,7 +141,7 @@ def _same_dimension(division: Division, link: Link, node: Node, source: Node, di
             if there is not None:
                 return there
     # A reshape, or the border of a region: the dimension with these blocks, or any that is cut.
-    cuts = division.found.propagation.cuts
+    cuts = division.analysis.propagation.cuts
     dims = [d for d, axis in enumerate(cuts[source].dims) if axis]
     return next((d for d in dims if cuts[source].dims[d] == cuts[node].dims[dim]),
                 dims[0] if dims else 0)  # fmt: skip
@@ -161,9 +161,9 @@ def _place(node: Node) -> str:
 
 def _why_whole(division: Division, node: Node) -> str:
     """The reason why each device has all of an array."""
-    wish = division.found.propagation.wishes.get(node)
-    shape = division.found.flow.shapes[node]
-    if division.found.propagation.cuts[node].summed:
+    wish = division.analysis.propagation.wishes.get(node)
+    shape = division.analysis.flow.shapes[node]
+    if division.analysis.propagation.cuts[node].summed:
         return "devices have summands of it"
     if wish and not wish.open:
         if node[0].opcode == "parameter" and node[0].annotations.sharding is None:
@@ -187,8 +187,8 @@ def _work(division: Division, instr: Instruction) -> Iterator[str]:
 
 def _operands(division: Division, instr: Instruction, plan: Plan) -> Iterator[str]:
     """Operands that are cut otherwise than they are held."""
-    cuts, leaves = division.found.propagation.cuts, division.found.flow.leaves
-    said = division.found.reader.sharding
+    cuts, leaves = division.analysis.propagation.cuts, division.analysis.flow.leaves
+    said = division.analysis.reader.sharding
     for number, (operand, cut) in enumerate(zip(instr.operands, plan[0], strict=True)):
         node = leaves[operand].get(())
         if cut is None or node is None or cut == cuts[node]:
@@ -214,9 +214,9 @@ def _sums(instr: Instruction, plan: Plan) -> Iterator[str]:
 
 def _results(division: Division, instr: Instruction, plan: Plan) -> Iterator[str]:
     """Results that are wanted otherwise than they are computed."""
-    cuts, said = division.found.propagation.cuts, division.found.reader.sharding
-    for node, cut in zip(division.found.flow.leaves[instr].values(), plan[1], strict=True):
-        shape = division.found.flow.shapes[node]
+    cuts, said = division.analysis.propagation.cuts, division.analysis.reader.sharding
+    for node, cut in zip(division.analysis.flow.leaves[instr].values(), plan[1], strict=True):
+        shape = division.analysis.flow.shapes[node]
         if shape.is_array and cut != cuts[node]:
             steps = ", ".join(s.opcode for s in way(cut, cuts[node], shape.dims).steps)
             yield (

@@ -203,13 +203,13 @@ class _PassErrors(Silent):
 
     def __init__(self, arguments: Sequence[Value], exact: Value) -> None:
         self.arguments, self.exact = arguments, exact
-        self.found: list[PassError] = []
+        self.errors: list[PassError] = []
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:  # noqa: ARG002
         """Note how far the result is from the exact one after a pass."""
         if after is not before and not isinstance(pass_, Pipeline | Fixpoint):
             error = error_of(evaluate(after, *self.arguments), self.exact)
-            self.found.append(PassError(pass_.name, error))
+            self.errors.append(PassError(pass_.name, error))
 
 
 def pass_errors(
@@ -231,6 +231,6 @@ def pass_errors(
     stops = _PassErrors(arguments, exact)
     Log([Verify(), stops]).run(passes, module)
     if backend is None:
-        return [first, *stops.found]
+        return [first, *stops.errors]
     (value,) = backend.load(without_donations(module))([arguments])
-    return [first, *stops.found, PassError(f"on {backend.name}", error_of(value, exact))]
+    return [first, *stops.errors, PassError(f"on {backend.name}", error_of(value, exact))]

@@ -110,10 +110,10 @@ def try_suspect(words: list[str], *, log: bool = False) -> int:
         raise HloError("HLO204", f"there is no suspect {number}: there are {len(assignment.bugs)}")
     bug, module = assignment.bugs[number - 1], read_sound_module(words[2])
     if bug.kind in ("rule", "pass"):
-        after = bug.made.run(module, Log([Tell(whole=True)] if log else []))
+        after = bug.mutant.run(module, Log([Tell(whole=True)] if log else []))
         print("it changes nothing" if after is module else str(after).rstrip())
     if log and bug.kind == "kernel":
-        with emits_c.replaced(bug.opcodes[0], bug.made):
+        with emits_c.replaced(bug.opcodes[0], bug.mutant):
             print(emit_c.compile(module, optimize=False, remember=False).source)
     mistake = bug.wrong_on(module)
     outcome = f"wrong: {mistake}" if mistake else "right on this module"

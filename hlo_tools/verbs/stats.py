@@ -159,7 +159,7 @@ def devices(module: Module) -> list[str]:
     parameters = [row for row in table.rows if row.instr in set(module.entry.parameters)]
     count = sum(len(row.collectives) for row in table.rows)
     moved = spell_bytes(sum(row.moved for row in table.rows))
-    temporary = peak_bytes(table.made) if can_be_planned(table.made) else None
+    temporary = peak_bytes(table.program) if can_be_planned(table.program) else None
     totals = {
         "parameters": f"{spell_bytes(sum(row.held for row in parameters))} of "
                       f"{spell_bytes(sum(row.whole for row in parameters))}",

@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
     fleet = None
     if arguments.topology is not None:
         division = divided(module, entry=True)
-        module = division.made if division else module
+        module = division.program if division else module
         bandwidth, latency = scaled(arguments.bandwidth, 1e9), scaled(arguments.latency, 1e-6)
         fleet = fleet_of(module, arguments.topology, bandwidth, latency)
         print(heading(fleet))

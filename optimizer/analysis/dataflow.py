@@ -57,7 +57,7 @@ class Value:
     leaf: int
     shape: Shape
     kind: Kind
-    made: int
+    time: int
     live: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
     @property
@@ -373,23 +373,23 @@ class Dataflow:
         reads: dict[Value, list[Moment]] = {v: [] for v in self.values}
         for leaf, moment, where in self._reads:
             for value in _values_behind([leaf]):
-                reads[value].append(last_iteration(self.timeline, value.made, (moment, where)))
+                reads[value].append(last_iteration(self.timeline, value.time, (moment, where)))
         self.unread = frozenset(value for value, moments in reads.items() if not moments)
         for value, moments in reads.items():
             value.live = self._spans(value, moments)
 
     def _spans(self, value: Value, moments: list[Moment]) -> list[tuple[int, int]]:
         if value not in self._loops:
-            return spans(self.timeline, value.made, moments)
+            return spans(self.timeline, value.time, moments)
         # A loop's state ends with the iteration, unless the loop ends: that is after the condition.
         loop = self._loops[value]
         inside = [m for m in moments if m[0] <= loop.last]
         outside = [m for m in moments if m[0] > loop.last]
         if not outside:
-            return spans(self.timeline, value.made, inside)
+            return spans(self.timeline, value.time, inside)
         condition = value.instruction.called[0]
         inside.append((self.timeline.last[condition], condition))
-        within = spans(self.timeline, value.made, inside)
+        within = spans(self.timeline, value.time, inside)
         return within + spans(self.timeline, loop.last, outside)
 
 

@@ -166,7 +166,7 @@ class Buffers:
         if isinstance(wish.source, Value):
             clash = self._unite(wish.source, wish.target)
         else:
-            clash = Clash(wish.target, wish.target, wish.target.made)
+            clash = Clash(wish.target, wish.target, wish.target.time)
         if clash:
             self.refused.append(Refusal(wish, clash))
 
@@ -196,9 +196,9 @@ class Buffers:
         fixed = one.fixed or other.fixed
         if fixed:
             strange = (other if fixed is one.fixed else one).values[0]
-            return Clash(fixed, strange, strange.made)
+            return Clash(fixed, strange, strange.time)
         if one.output and other.output:
-            return Clash(one.output, other.output, one.output.made)
+            return Clash(one.output, other.output, one.output.time)
         few, many = sorted((one, other), key=lambda b: len(b.stays))
         for first, last, value in few.stays:
             k = bisect_right(many.stays, last, key=_first) - 1
@@ -211,8 +211,8 @@ class Buffers:
 
     def _handed_over(self, one: Value, other: Value, moment: int) -> bool:
         """Whether the later value is written, at the moment, where the earlier one is read."""
-        old, new = (one, other) if other.made == moment else (other, one)
-        if new.made != moment or old.made == moment or new.kind != "result":
+        old, new = (one, other) if other.time == moment else (other, one)
+        if new.time != moment or old.time == moment or new.kind != "result":
             return False
         # The stay of the old value that reaches the moment must end there.
         if any(first <= moment < last for first, last in old.live):

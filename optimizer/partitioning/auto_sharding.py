@@ -126,7 +126,7 @@ class Candidate:
         """The cut of each parameter, chosen or propagated."""
         if self.division is None:
             return {p.name: whole(p.shape.rank) for p in self.parameters if p.shape.is_array}
-        analysis = self.division.found
+        analysis = self.division.analysis
         return {
             p.name: analysis.propagation.cuts[p, ()]
             for p in self.division.source.entry.parameters
@@ -138,7 +138,7 @@ class Candidate:
         """The sharding of the result."""
         if self.division is None:
             return None
-        root, analysis = self.division.source.entry.root, self.division.found
+        root, analysis = self.division.source.entry.root, self.division.analysis
         shardings = tuple(analysis.reader.sharding(cut) for cut in analysis.results.values())
         return Sharding("tuple", elements=shardings) if root.shape.is_tuple else shardings[0]
 
@@ -189,7 +189,7 @@ class CutSearch:
         """A choice, divided and simulated."""
         if chosen not in self.known:
             division = divided(self._annotated(dict(chosen)), entry=True)
-            module = division.made if division else self.module
+            module = division.program if division else self.module
             fleet = fleet_of(module)
             held = sum(p.shape.bytes for p in module.entry.parameters)
             over = max(held - self.memory, 0) if self.memory else 0

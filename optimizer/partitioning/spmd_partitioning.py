@@ -58,8 +58,8 @@ class SpmdPartitioning:
             return module
         # A module that is divided in part has no meaning: all rewrites are done, or none.
         done = [log.rewrite(word, old, new) for word, old, new in division.devices.notes]
-        done.append(log.rewrite("divide", module.entry.root, division.made.entry.root))
-        return division.made if all(done) else module
+        done.append(log.rewrite("divide", module.entry.root, division.program.entry.root))
+        return division.program if all(done) else module
 
     def advice(self, module: Module) -> str:
         """The option that divides a module which the pass leaves as it is; "" for none."""
@@ -76,14 +76,14 @@ class Division:
     Attributes
     ----------
     source : the module whose instructions are divided: calls are inlined.
-    found : the cuts of its arrays.
-    made : what each device runs.
+    analysis : the cuts of its arrays.
+    program : what each device runs.
     devices : the decisions: the collectives (`notes`), and the plan of each instruction.
     """
 
     source: Module
-    found: Analysis
-    made: Module
+    analysis: Analysis
+    program: Module
     devices: Devices
 
 

@@ -49,12 +49,12 @@ class TableOfShares:
 
     Attributes
     ----------
-    made : what each device runs.
+    program : what each device runs.
     grid : the numbers of replicas and of partitions.
     """
 
     rows: tuple[ShareOfWork, ...]
-    made: Module
+    program: Module
     grid: Grid
 
 
@@ -67,7 +67,7 @@ def table_of(module: Module) -> TableOfShares:
         HLO122 if a sharding does not fit; HLO119 if a collective names a device that is missing.
     """
     division = divided(module, entry=True)
-    parts = division.made if division else module
+    parts = division.program if division else module
     grid = grid_of(parts)
     often = runs(parts)
     wanted_by: dict[str, Instruction] = {}
@@ -95,11 +95,11 @@ def table_of(module: Module) -> TableOfShares:
 
 def _of_source(cut: Division) -> list[tuple[Instruction, str, int, int]]:
     """Each instruction's sharding, and the bytes of a part and of the whole."""
-    cuts, shapes = cut.found.propagation.cuts, cut.found.flow.shapes
+    cuts, shapes = cut.analysis.propagation.cuts, cut.analysis.flow.shapes
     rows: list[tuple[Instruction, str, int, int]] = []
-    for instr, leaves in cut.found.flow.leaves.items():
+    for instr, leaves in cut.analysis.flow.leaves.items():
         nodes = list(dict.fromkeys(leaves.values()))
-        reader = cut.found.reader
+        reader = cut.analysis.reader
         texts = [print_sharding(reader.sharding(cuts[node])) for node in nodes]
         text = texts[0] if len(texts) == 1 else f"{{{', '.join(texts)}}}"
         held = sum(cuts[node].bytes(shapes[node]) for node in nodes)

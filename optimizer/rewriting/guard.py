@@ -31,7 +31,7 @@ class Match:
 
     Attributes
     ----------
-    found : the bindings of variables, by name.
+    bindings : the bindings of variables, by name.
     uses : how many instructions use each instruction; being the root counts as a use.
     one_use_answers : the answers of `has_one_use`, by the instruction's name: a match depends on
         them, and they may change while the part of the graph that it looks at stays the same.
@@ -40,7 +40,7 @@ class Match:
     """
 
     root: Instruction
-    found: Bindings
+    bindings: Bindings
     uses: Mapping[Instruction, int]
     one_use_answers: dict[str, bool]
     names: NameSupply | None = None
@@ -49,7 +49,7 @@ class Match:
     def __getitem__(self, variable: Any) -> Any:
         """The instruction for which a variable stands; anything else stands for itself."""
         if isinstance(variable, VARIABLES):
-            return self.root if variable.name == "root" else self.found[variable.name]
+            return self.root if variable.name == "root" else self.bindings[variable.name]
         return variable
 
     def has_one_use(self, instr: Instruction) -> bool:
@@ -76,7 +76,7 @@ class Guard:
     holds: Callable[[Match], bool]
     far: bool = False
     name: str = ""
-    given: tuple[Any, ...] = ()
+    variables: tuple[Any, ...] = ()
     parts: tuple[Guard, ...] = ()
     function: Callable[..., bool] | None = None
 

@@ -25,7 +25,7 @@ def one_use(variable: Variable) -> Guard:
     def holds(match: Match) -> bool:
         return match.has_one_use(match[variable])
 
-    return Guard(f"one_use({variable})", holds, name="one_use", given=(variable,))
+    return Guard(f"one_use({variable})", holds, name="one_use", variables=(variable,))
 
 
 @guard

@@ -289,7 +289,7 @@ class Sweep:
             self.settled.without_rule(instr, answers)
             return instr
         log = self.rewriter.log
-        if not log.rewrite(rule.name, instr, *fresh, new, by=rule, bindings=match.found):
+        if not log.rewrite(rule.name, instr, *fresh, new, by=rule, bindings=match.bindings):
             return instr
         self.rewriter.applied[rule.name] += 1
         self.order.update(dict.fromkeys(instructions))

@@ -133,7 +133,7 @@ class Rule:
             return None
         if not callable(self.right):
             return instantiate(term(self.right), match, match.root.shape, is_root=True)
-        bindings = {**match.found, "root": match.root}
+        bindings = {**match.bindings, "root": match.root}
         if "names" in self.arguments:
             bindings["names"] = match.names or NameSupply()
         if "memo" in self.arguments:

@@ -1,9 +1,9 @@
 """One driver for passes that rewrite at each site: plan what the log allows, then rebuild.
 
-    def visit(computation: Computation, found: SiteRewrites) -> None:
+    def visit(computation: Computation, rewrites: SiteRewrites) -> None:
         for instr in computation.instructions:
             if (new := simpler(instr)) is not None:
-                found.add("simplify", instr, new)
+                rewrites.add("simplify", instr, new)
 
     return rewrite_sites(module, log, visit)
 

@@ -47,7 +47,7 @@ def modules_for(bug: Bug, seconds: float) -> Iterator[Module]:
         yield from (random_module(Random(seed), 12) for seed in range(PLANS))
     else:
         for seed in range(SEEDS):
-            failure, _ = search(bug.made, MODULES, seed)
+            failure, _ = search(bug.mutant, MODULES, seed)
             if failure is not None:
-                yield smallest(bug.made, failure, seconds=seconds).before
+                yield smallest(bug.mutant, failure, seconds=seconds).before
                 yield failure.before

@@ -73,7 +73,7 @@ def test_backends_may_flush_subnormal_numbers(monkeypatch) -> None:
     """As C does by default: the least f64 is a zero for it, and so is its sign."""
     monkeypatch.setenv("PYHLO_SUBNORMALS", "flush")
     found = Suite("c", opcodes=("sign",)).run()
-    assert {about: f.told for about, f in found.first.items()} == {}
+    assert {about: f.detail for about, f in found.first.items()} == {}
 
 
 def test_another_module_is_drawn_for_one_that_the_reference_refuses() -> None:
@@ -109,7 +109,7 @@ def test_a_fault_is_found(name: str, right: Reference) -> None:
 @pytest.mark.parametrize("name", ["interpreter", "c"])
 def test_our_own_backends_pass(name: str) -> None:
     found = Suite(name).run()
-    assert {about: f.told for about, f in found.first.items()} == {}
+    assert {about: f.detail for about, f in found.first.items()} == {}
     assert sum(own[EQUAL] for own in found.counts.values()) > 5000
 
 
@@ -118,11 +118,11 @@ def test_our_own_backends_pass(name: str) -> None:
 @pytest.mark.parametrize("opcode", ["add", "compare", "reduce", "gather", "sort", "dot", "tanh"])
 def test_the_model_of_a_gpu_passes(opcode: str) -> None:
     found = Suite("cuda-host", opcodes=(opcode,)).run()
-    assert {about: f.told for about, f in found.first.items()} == {}
+    assert {about: f.detail for about, f in found.first.items()} == {}
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_a_gpu_passes() -> None:
     found = Suite("cuda", examples=50).run()
-    assert {about: f.told for about, f in found.first.items()} == {}
+    assert {about: f.detail for about, f in found.first.items()} == {}

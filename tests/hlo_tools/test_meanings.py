@@ -170,10 +170,12 @@ GUARDED = [
 def test_guard_is_what_the_solver_is_told(guard, element_type):
     """On all constants of small types; a condition that is not exact holds where its guard does."""
     single = all_values(element_type)
-    rows = single[:, None] if len(guard.given) == 1 else list(product(single[::5], single[1::9]))
-    assert all(isinstance(v, Variable) or hasattr(v, "name") for v in guard.given)
+    rows = (
+        single[:, None] if len(guard.variables) == 1 else list(product(single[::5], single[1::9]))
+    )
+    assert all(isinstance(v, Variable) or hasattr(v, "name") for v in guard.variables)
     for row in rows:
-        found = {v.name: constant(np.asarray(c)) for v, c in zip(guard.given, row, strict=True)}
+        found = {v.name: constant(np.asarray(c)) for v, c in zip(guard.variables, row, strict=True)}
         holds = guard.holds(Match(next(iter(found.values())), found, {}, {}))
         terms = [number(c, element_type) for c in row]
         told = z3.is_true(z3.simplify(CONDITIONS[guard.name](element_type, *terms)))

@@ -135,7 +135,7 @@ FALSE = [
 def test_wrong_rule_is_refuted(wanted):
     with pytest.raises(RefutedError) as caught:
         prove(wanted, QUICK)
-    found = caught.value.found
+    found = caught.value.cause
     if isinstance(found, WrongShapeError):
         assert wanted is transposed_in_the_other_order
     else:

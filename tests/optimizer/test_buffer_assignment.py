@@ -49,7 +49,7 @@ def test_overlaps_are_caught():
 def _is_read(assignment, buffer):
     """Whether a buffer lies in the arena, and each of its values is read after it is made."""
     temporary = assignment._of[buffer].allocation.is_temporary
-    lives = all(v.kind == "result" and v.live[-1][1] > v.made for v in buffer.values)
+    lives = all(v.kind == "result" and v.live[-1][1] > v.time for v in buffer.values)
     return temporary and buffer.bytes > 0 and lives
 
 

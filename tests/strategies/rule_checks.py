@@ -135,7 +135,7 @@ def exhaustive(rule, element_type, seed, seen):
     if shape.size > 1 << 16:
         return
     given = [grid.reshape(-1) for grid in np.meshgrid(*values, indexing="ij")]
-    for chosen in product(*(some_values(probe.found[n].shape.element_type) for n in wanted)):
+    for chosen in product(*(some_values(probe.bindings[n].shape.element_type) for n in wanted)):
         fixed = dict(zip(wanted, chosen, strict=True))
         yield Instance(Random(seed), fixed=fixed, **options).build(rule.left, shape), given
 

@@ -35,10 +35,10 @@ class Coloured(NamedTuple):
 def picture(example: Example) -> str:
     """An SVG file in which a device and the numbers that depend on it have one colour."""
     names = [p.name for p in example.module.entry.parameters]
-    colours = hues(len(example.given))
+    colours = hues(len(example.arguments))
     depends = dependencies(example)
     arguments, results = list[list[Coloured]](), list[Coloured]()
-    for own, value, colour in zip(example.given, example.results, colours, strict=True):
+    for own, value, colour in zip(example.arguments, example.results, colours, strict=True):
         arrays = zip(names, map(np.asarray, own), strict=True)
         arguments.append([Coloured(name, a, [[colour]] * a.size) for name, a in arrays])
         result = first_array(value)
@@ -61,7 +61,7 @@ def dependencies(example: Example) -> list[set[int]]:
         results: Any = evaluate(example.module, per_device=parts)
         return np.concatenate([flat(first_array(value)) for value in results])
 
-    own = influence(run, [np.asarray(value) for own in example.given for value in own])
+    own = influence(run, [np.asarray(value) for own in example.arguments for value in own])
     return [{source.argument // count for source in sources} for sources in own.sources]
 
 
