@@ -46,25 +46,25 @@ def write_whole_convolution(body: Body, instr: Instruction, outputs: Sequence[Na
     empty = 0 in (o.shape.size for o in (instr, *instr.operands))
     if empty or kind.is_complex or kind.kind == "pred":
         return None
-    made = _ConvolutionPlan(instr, kind)
-    source = made.source(body)
-    parts = list(product(*made.phases))
-    tilings = [made.tiling(source, part) for part in parts]
+    plan = _ConvolutionPlan(instr, kind)
+    source = plan.source(body)
+    parts = list(product(*plan.phases))
+    tilings = [plan.tiling(source, part) for part in parts]
     if _is_padded(instr) and any(tiling.share < machine.LEAST_SHARE for tiling in tilings):
         return None
     scratch = Scratch(body)
     if not source.copied:
-        pointer = body.pointer(made.lhs)
+        pointer = body.pointer(plan.lhs)
     else:
         pointer = scratch.array(kind, "padded", prod(source.sizes) + machine.READ_BEHIND)
-        _copy_input(body, made, source, pointer)
+        _copy_input(body, plan, source, pointer)
     with summed(body, instr, outputs[0], scratch, kind, tilings) as (target, output):
         for part, tiling in zip(parts, tilings, strict=True):
-            packed = made.packed_constant(body, source, part, tiling)
-            number = None if packed else made.kernel(body, source, part)
+            packed = plan.packed_constant(body, source, part, tiling)
+            number = None if packed else plan.kernel(body, source, part)
             if not packed and tiling.cached:
                 packed = scratch.array(kind, "packed", tiling.packed_size)
-            first, to = made.origin(source, part)
+            first, to = plan.origin(source, part)
             pointers = Pointers(pointer + first, packed, output + to, target)
             tiling.write(body, pointers, number)
     return scratch.bytes
@@ -99,8 +99,8 @@ class _Input:
     @property
     def steps(self) -> tuple[int, ...]:
         """From neighbour to neighbour of each dimension."""
-        found = strides([self.sizes[d] for d in self.order])
-        return tuple(found[self.order.index(d)] for d in range(len(self.order)))
+        lengths = strides([self.sizes[d] for d in self.order])
+        return tuple(lengths[self.order.index(d)] for d in range(len(self.order)))
 
 
 class _ConvolutionPlan:
@@ -132,8 +132,8 @@ class _ConvolutionPlan:
         """
         dims, labels = self.lhs.shape.dims, self.labels
         low, sizes = [0] * len(dims), list(dims)
-        for d, found in zip(labels.input_spatial, self.phases, strict=True):
-            met = [phase for phase in found if phase.taps]
+        for d, phase in zip(labels.input_spatial, self.phases, strict=True):
+            met = [phase for phase in phase if phase.taps]
             low[d] = max(0, *(-phase.low for phase in met)) if met else 0
             sizes[d] = low[d] + max([dims[d], *(phase.high + 1 for phase in met)])
         plain = tuple(range(len(dims)))
@@ -141,9 +141,9 @@ class _ConvolutionPlan:
         others = tuple(d for d in plain if d != labels.input_feature)
         positions = tuple(d for d in plain if d not in features)
         orders = (plain, (*others, labels.input_feature), (*features, *positions))
-        given = [_Input(order, tuple(low), tuple(sizes), copied=True) for order in orders]
+        inputs = [_Input(order, tuple(low), tuple(sizes), copied=True) for order in orders]
         best = max(
-            given,
+            inputs,
             key=lambda g: self._share(g) * (1 if g.order == plain else machine.TRANSPOSED_SHARE),
         )
         in_place = (
@@ -192,15 +192,15 @@ class _ConvolutionPlan:
         """
         labels, into = self.labels, source.steps
         features = ContractedDim(self.features, into[labels.input_feature])
-        found = [(features, (labels.kernel_input_feature, 0, 1))]
+        pairs = [(features, (labels.kernel_input_feature, 0, 1))]
         for k, phase in enumerate(part):
             w, dim = self.attrs.window[k], labels.kernel_spatial[k]
             step = ContractedDim(phase.taps, into[labels.input_spatial[k]] * phase.tap_stride)
             if w.reversal:
-                found.append((step, (dim, w.size - 1 - phase.first_tap, -phase.tap_step)))
+                pairs.append((step, (dim, w.size - 1 - phase.first_tap, -phase.tap_step)))
             else:
-                found.append((step, (dim, phase.first_tap, phase.tap_step)))
-        return sorted(found, key=lambda pair: -pair[0].input)
+                pairs.append((step, (dim, phase.first_tap, phase.tap_step)))
+        return sorted(pairs, key=lambda pair: -pair[0].input)
 
     def kernel(
         self, body: Body, source: _Input, part: Sequence[Phase]
@@ -244,13 +244,13 @@ class _ConvolutionPlan:
         return first, to
 
 
-def _copy_input(body: Body, made: _ConvolutionPlan, source: _Input, copy: Name) -> None:
+def _copy_input(body: Body, plan: _ConvolutionPlan, source: _Input, copy: Name) -> None:
     """Write the input to other memory, between zeros."""
-    lhs, dims, steps = made.lhs, made.lhs.shape.dims, source.steps
-    size, each = prod(source.sizes), made.kind.bytes
+    lhs, dims, steps = plan.lhs, plan.lhs.shape.dims, source.steps
+    size, element_bytes = prod(source.sizes), plan.kind.bytes
     if source.sizes != dims:
-        body.call("__builtin_memset", copy, 0, size * each)
-    body.call("__builtin_memset", copy + size, 0, machine.READ_BEHIND * each)
+        body.call("__builtin_memset", copy, 0, size * element_bytes)
+    body.call("__builtin_memset", copy + size, 0, machine.READ_BEHIND * element_bytes)
     # Dimensions through which one loop leads in both are gone through as one.
     read = strides(dims)
     groups: list[list[int]] = []
@@ -278,14 +278,14 @@ def _copy_input(body: Body, made: _ConvolutionPlan, source: _Input, copy: Name) 
         number = Sum(0)
         for d, i in enumerate(at):
             number = number + (i + source.low[d]) * steps[d]
-        return number, partial(element_as, body, lhs, tuple(at), made.kind)
+        return number, partial(element_as, body, lhs, tuple(at), plan.kind)
 
-    if near and write_columns(body, made.kind, sizes, (copy, steps[near[-1]]), element):
+    if near and write_columns(body, plan.kind, sizes, (copy, steps[near[-1]]), element):
         return
     lane = body.name("i")
     with body.loops("i" * (len(groups) - 1), sizes[:-1], parallel=True) as outer:
         number, value = element((*outer, counter(lane, sizes[-1])))
-        write_row(body, made.kind, (lane, sizes[-1]), (copy, number), value)
+        write_row(body, plan.kind, (lane, sizes[-1]), (copy, number), value)
 
 
 define_whole("convolution", write_whole_convolution)

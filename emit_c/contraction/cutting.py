@@ -205,9 +205,9 @@ class Cutting:
     @property
     def fits_whole_tiles(self) -> bool:
         """Whether tiles are such as registers hold whole, with no step or row of these unused."""
-        tile, (_, size, each, *_) = self._walk(self.rows, self.chunk)
+        tile, (_, size, row_step, *_) = self._walk(self.rows, self.chunk)
         lanes = self.lanes == NUMBERS and self.row.size >= ROWS
-        steps = tile.loops == 1 and size % NUMBERS == 0 and each == 1
+        steps = tile.loops == 1 and size % NUMBERS == 0 and row_step == 1
         return lanes and steps
 
     @property
@@ -254,32 +254,32 @@ class Cutting:
         taken : of the outermost steps.
         """
         kernel_step = self.stride if self.in_place and self.stride else self.side
-        found: list[tuple[int, int, int]] = []
+        loops: list[tuple[int, int, int]] = []
         moved = 0  # by the loops inside
         for size, step in reversed(
             _joined((ContractedDim(taken, self.steps[0].input), *self.steps[1:]))
         ):
             # The kernel lies in the order in which it is read.
-            found.insert(0, (size, step - moved, 0 if found else kernel_step))
+            loops.insert(0, (size, step - moved, 0 if loops else kernel_step))
             moved = size * step
-        found = found or [(1, 0, 0)]
+        loops = loops or [(1, 0, 0)]
         if self.products < machine.FEW_PRODUCTS:
-            found = [(1, 0, 0)] * (machine.SHARED_LOOPS - len(found)) + found
+            loops = [(1, 0, 0)] * (machine.SHARED_LOOPS - len(loops)) + loops
         is_far = self.in_place and kernel_step * self.kind.bytes >= machine.FETCHED_APART
         vector = "q" if self.in_chunks else "p" if is_far else "v"
         lanes = "v" if self.lane.input == 1 else "n", vector if self.lane.feature else "n"
         row = self.row.input
         if self._rows_of_the_kernel:
             lanes, row = ("r", lanes[0]), 1
-            found = [(size, kernel, step) for size, step, kernel in found]
+            loops = [(size, kernel, step) for size, step, kernel in loops]
         elif self.row.feature:
             lanes = lanes[0], "r"
-        pressed = self.vectors == 1 or found[-1][0] < machine.SHORT_LINE
+        pressed = self.vectors == 1 or loops[-1][0] < machine.SHORT_LINE
         known = pressed and self.products >= machine.MANY_PRODUCTS and lanes[0] == "n"
         apart = row if known else None
         sizes = rows, self.vectors, self.lanes
-        tile = Tile(*lanes, *sizes, len(found), self.kind, apart, self.signs)
-        return tile, (row, *(n for loop in found for n in loop))
+        tile = Tile(*lanes, *sizes, len(loops), self.kind, apart, self.signs)
+        return tile, (row, *(n for loop in loops for n in loop))
 
     def _run(self, tiles: int, apart: int) -> TileRun:
         """Tiles beside each other, of blocks so many numbers apart."""
@@ -320,10 +320,10 @@ class Cutting:
 
 def _joined(steps: Sequence[ContractedDim]) -> tuple[tuple[int, int], ...]:
     """Sizes and steps of loops, those joined through which one loop leads."""
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for step in steps:
-        if found and found[-1][1] == step.input * step.size:
-            found[-1] = (found[-1][0] * step.size, step.input)
+        if pairs and pairs[-1][1] == step.input * step.size:
+            pairs[-1] = (pairs[-1][0] * step.size, step.input)
         elif step.size != 1:
-            found.append((step.size, step.input))
-    return tuple(found)
+            pairs.append((step.size, step.input))
+    return tuple(pairs)

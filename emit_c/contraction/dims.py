@@ -39,15 +39,15 @@ class ContractedDim:
 
 def joined(dims: Sequence[Dim]) -> list[Dim]:
     """Dimensions through which one loop leads, as one."""
-    found: list[Dim] = []
+    joined_dims: list[Dim] = []
     for dim in sorted((d for d in dims if d.size != 1), key=lambda d: -d.output):
-        last, n = found[-1] if found else None, dim.size
+        last, n = joined_dims[-1] if joined_dims else None, dim.size
         steps = (dim.input * n, dim.output * n, dim.feature * n)
         if last and (last.input, last.output, last.feature) == steps:
-            found[-1] = replace(dim, size=last.size * n)
+            joined_dims[-1] = replace(dim, size=last.size * n)
         else:
-            found.append(dim)
-    return found
+            joined_dims.append(dim)
+    return joined_dims
 
 
 def best_tile(

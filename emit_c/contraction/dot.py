@@ -46,21 +46,21 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
         return 0
     # Sums of fewer bits are the last bits of wider ones, of which fewer fill a vector.
     wider = [ELEMENT_TYPES[f"{kind.name[0]}{bits}"] for bits in _WIDER if kind.is_integer]
-    kinds = [kind, *(each for each in wider if each.bits > kind.bits)]
-    made = next((m for k in kinds if _is_worth_it(m := _product(body, instr, k))), None)
-    if made is None:
+    kinds = [kind, *(wide for wide in wider if wide.bits > kind.bits)]
+    product = next((m for k in kinds if _is_worth_it(m := _product(body, instr, k))), None)
+    if product is None:
         return None
-    scratch, tiling, kind = Scratch(body), made.tiling, made.kind
-    if made.copied:
-        pointer: Expr = scratch.array(kind, "copy", made.copy_size)
-        made.copy(body, pointer)
+    scratch, tiling, kind = Scratch(body), product.tiling, product.kind
+    if product.copied:
+        pointer: Expr = scratch.array(kind, "copy", product.copy_size)
+        product.copy(body, pointer)
     else:
-        pointer = Cast(Pointer(kind.name, const=True), body.pointer(made.input.instr))
-    packed = made.kernel_at_hand()
-    number = None if packed else made.number
+        pointer = Cast(Pointer(kind.name, const=True), body.pointer(product.input.instr))
+    packed = product.kernel_at_hand()
+    number = None if packed else product.number
     if not packed and tiling.cached:
         packed = scratch.array(kind, "packed", tiling.packed_size)
-    if made.parts > 1:
+    if product.parts > 1:
         pointers = Pointers(pointer, packed, Cast(Pointer(kind.name), outputs[0]), kind)
         tiling.write(body, pointers, number)
         return scratch.bytes
@@ -79,16 +79,18 @@ def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:
     here = processor.here()
     quads, pairs = have_quads(instr), have_pairs(body, instr)
     if quads or pairs:
-        made, registers = (Quads, here.whole_tiles) if quads else (FloatPairs, here.whole_pairs)
+        product_class, registers = (
+            (Quads, here.whole_tiles) if quads else (FloatPairs, here.whole_pairs)
+        )
         for whole in (True, False) if registers else (False,):
-            joined = [made(body, instr, swapped=s, whole=whole) for s in orders]
-            if fit := [each for each in joined if each.is_possible]:
+            joined = [product_class(body, instr, swapped=s, whole=whole) for s in orders]
+            if fit := [product for product in joined if product.is_possible]:
                 return max(fit, key=_share)
     # Sums that are wider than the result wrap around when they become it, which floats do not.
     exact = _exact_products(instr) if kind is S32 is product_type(instr) else None
     kind = F32 if exact else kind
     both = [TiledProduct(body, instr, kind, exact, swapped=s) for s in orders]
-    return max(both, key=lambda each: each.share_with_packing)
+    return max(both, key=lambda product: product.share_with_packing)
 
 
 def _share(product: TiledProduct) -> float:

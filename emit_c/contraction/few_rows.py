@@ -38,17 +38,17 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
     """Write a product if one operand is a few vectors; otherwise give False, and write nothing."""
     left, right = operands_of(instr)
     for few, matrix in ((left, right), (right, left)):
-        made = _FewRows(body, instr, few, matrix, kind)
+        product = _FewRows(body, instr, few, matrix, kind)
         if not matrix.free or not matrix.contracting or matrix.count < 2:
             continue
         step = strides(matrix.instr.shape.dims)
         if few.count <= _most_in_memory(instr, matrix, kind) and step[matrix.free[-1]] == 1:
-            made.write_side_by_side(output)
+            product.write_side_by_side(output)
             return True
         aligned = strides(few.instr.shape.dims)[few.contracting[-1]] == 1
         beside = aligned and step[matrix.contracting[-1]] == 1
-        if beside and few.count * made.parts <= machine.FEW_SUMS_IN_REGISTERS:
-            made.write_in_lanes(output)
+        if beside and few.count * product.parts <= machine.FEW_SUMS_IN_REGISTERS:
+            product.write_in_lanes(output)
             return True
     return False
 
@@ -98,14 +98,14 @@ class _FewRows:
                 factors = [[self._number(at, row, k) for k in steps] for row in range(len(sums))]
                 with body.block() as statements:
                     row = [self._element(at, there, k) for k in steps]
-                    for each, numbers in zip(sums, factors, strict=True):
+                    for total, numbers in zip(sums, factors, strict=True):
                         added = [self._product(*pair) for pair in zip(numbers, row, strict=True)]
-                        target = item(each, Name(column))
+                        target = item(total, Name(column))
                         body.assign(target, total_of([target, *added], "+"))
                 body.add(over(column, width, statements))
             with body.block() as statements:
-                for row, each in enumerate(sums):
-                    self._store(output, (at, row, there), item(each, Name(column)))
+                for row, total in enumerate(sums):
+                    self._store(output, (at, row, there), item(total, Name(column)))
             body.add(over(column, width, statements))
 
     def write_in_lanes(self, output: Name) -> None:
@@ -185,5 +185,5 @@ class _FewRows:
         parts = (*self._row(row), *there) if first else (*there, *self._row(row))
         number = linear((*batch, *parts), self.instr.shape.dims)
         target = self.instr.shape.element_type
-        made = store(target, result(value, self.kind, target))
-        self.body.assign(item(output, number), made)
+        element = store(target, result(value, self.kind, target))
+        self.body.assign(item(output, number), element)

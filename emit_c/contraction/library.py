@@ -45,25 +45,25 @@ def called(mentions: Mapping[str, Named | None]) -> tuple[LibraryFunction, ...]:
 def _chosen(
     mentions: Mapping[str, Named | None], names: Iterable[str]
 ) -> tuple[LibraryFunction, ...]:
-    found: list[LibraryFunction] = []
+    functions: list[LibraryFunction] = []
     for name in names:
         known = mentions.get(name)
         if isinstance(known, Tile):
-            found.append(known)
+            functions.append(known)
         elif is_transpose(name) or apart(name):
-            found.append(name)
-    return tuple(found)
+            functions.append(name)
+    return tuple(functions)
 
 
 def definitions(mentions: Mapping[str, Named | None]) -> str:
     """The text of those that code calls, but for those of the prelude."""
     chosen = [f for f in called(mentions) if isinstance(f, Tile) or is_transpose(f)]
-    return _needed(chosen) + "".join(f"{_text(each, 'static ')}\n" for each in chosen)
+    return _needed(chosen) + "".join(f"{_text(function, 'static ')}\n" for function in chosen)
 
 
 def declarations(mentions: Mapping[str, Named | None]) -> str:
     """The declarations of those that code calls."""
-    return "".join(f"{_head(each)};\n" for each in _chosen(mentions, mentions))
+    return "".join(f"{_head(function)};\n" for function in _chosen(mentions, mentions))
 
 
 def exported(functions: Iterable[LibraryFunction]) -> str:
@@ -92,13 +92,13 @@ def of_json(known: Any) -> LibraryFunction:
     """A function from what `as_json` has made of it."""
     if isinstance(known, str):
         return known
-    made: dict[str, Any] = {**known, "kind": ELEMENT_TYPES[known["kind"]]}
-    return Tile(**made)
+    values: dict[str, Any] = {**known, "kind": ELEMENT_TYPES[known["kind"]]}
+    return Tile(**values)
 
 
 def _needed(functions: Iterable[LibraryFunction]) -> str:
     """The functions that tiles share."""
-    tiles = (each for each in functions if isinstance(each, Tile))
+    tiles = (function for function in functions if isinstance(function, Tile))
     shared = dict.fromkeys(chain.from_iterable(map(_shared_by, tiles)))
     return "".join(map(_shared_text, shared))
 

@@ -63,7 +63,7 @@ def phases(window: WindowDim, positions: int) -> list[Phase]:
     dilation = window.base_dilation
     period = dilation // gcd(dilation, window.stride)
     tap_period = dilation // gcd(dilation, window.window_dilation)
-    found: list[Phase] = []
+    phases_found: list[Phase] = []
     for first in range(min(period, positions)):
         position = first * window.stride - window.pad_low
         met = (
@@ -72,7 +72,7 @@ def phases(window: WindowDim, positions: int) -> list[Phase]:
             if (position + t * window.window_dilation) % dilation == 0
         )
         tap = next(met, None)
-        found.append(
+        phases_found.append(
             Phase(
                 first_position=first,
                 position_step=period,
@@ -85,4 +85,4 @@ def phases(window: WindowDim, positions: int) -> list[Phase]:
                 tap_stride=tap_period * window.window_dilation // dilation,
             )
         )
-    return found
+    return phases_found

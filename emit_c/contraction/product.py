@@ -86,10 +86,10 @@ class TiledProduct:
 
     def _plan_copy(self) -> None:
         """Lay the copy out: rows of the contraction, or as it is if those are not innermost."""
-        given = self.input
-        steps = strides(given.instr.shape.dims)
-        if not given.free or not given.contracting or steps[given.free[-1]] != 1:
-            self.order = (*given.batch, *given.free, *given.contracting)
+        operand = self.input
+        steps = strides(operand.instr.shape.dims)
+        if not operand.free or not operand.contracting or steps[operand.free[-1]] != 1:
+            self.order = (*operand.batch, *operand.free, *operand.contracting)
         if self._line * self.element.bytes % processor.here().caches.aliased == 0:
             self.padding = machine.CACHE_LINE // self.element.bytes
         self.tiling = self._tiling()
@@ -108,19 +108,19 @@ class TiledProduct:
     def _steps(self) -> tuple[int, ...]:
         """From neighbour to neighbour of each of the input's dimensions."""
         *outer, _ = [self._sizes[d] for d in self.order] or [1]
-        found = strides([*outer, self._line + self.padding]) if self.order else ()
-        return tuple(found[self.order.index(d)] for d in range(len(found)))
+        lengths = strides([*outer, self._line + self.padding]) if self.order else ()
+        return tuple(lengths[self.order.index(d)] for d in range(len(lengths)))
 
     def _tiling(self) -> Tiling:
-        given, kernel, into = self.input, self.kernel, self._steps
+        operand, kernel, into = self.input, self.kernel, self._steps
         sizes = self._sizes
         in_batch = strides(kernel.sizes(kernel.batch))
         batch = [
             Dim(sizes[d], into[d], out, kernel.count * number)
-            for d, out, number in zip(given.batch, self.batch_out, in_batch, strict=True)
+            for d, out, number in zip(operand.batch, self.batch_out, in_batch, strict=True)
         ]
         positions = [
-            Dim(sizes[d], into[d], out) for d, out in zip(given.free, self.free_out, strict=True)
+            Dim(sizes[d], into[d], out) for d, out in zip(operand.free, self.free_out, strict=True)
         ]
         numbers = strides(kernel.sizes(kernel.free))
         features = [
@@ -129,7 +129,7 @@ class TiledProduct:
                 kernel.sizes(kernel.free), self.features_out, numbers, strict=True
             )
         ]
-        steps = [ContractedDim(sizes[d], into[d]) for d in given.contracting]
+        steps = [ContractedDim(sizes[d], into[d]) for d in operand.contracting]
         if self.parts > 1:
             batch, positions, features = _doubled(batch), _doubled(positions), _doubled(features)
             features.append(Dim(2, 0, 1, 1))

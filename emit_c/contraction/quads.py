@@ -77,8 +77,8 @@ class Quads(TiledProduct):
 
     def _plan(self) -> None:
         """Lay the input's copy out: quads of the innermost contracted dimension are innermost."""
-        given, self.signs = self.input, self._told_signs()
-        self.order = (*given.batch, *given.free, *given.contracting)
+        operand, self.signs = self.input, self._told_signs()
+        self.order = (*operand.batch, *operand.free, *operand.contracting)
         self.copied = not self._is_there
         if self.copied and self._line * S32.bytes % processor.here().caches.aliased == 0:
             self.padding = machine.CACHE_LINE // S32.bytes

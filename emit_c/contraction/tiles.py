@@ -111,9 +111,9 @@ class Tile:
     def name(self) -> str:
         """The name of the C function, by which another process finds it compiled."""
         size = f"{self.rows}x{self.vectors}x{self.lanes}"
-        each = self.each if self.apart is None else f"{self.each}{self.apart}"
+        own = self.each if self.apart is None else f"{self.each}{self.apart}"
         kind = next((k for k, signs in _SIGNS.items() if signs == self.signs), self.kind)
-        return f"{_PREFIX}{each}{self.shared}_{size}_{self.loops}_{kind}"
+        return f"{_PREFIX}{own}{self.shared}_{size}_{self.loops}_{kind}"
 
     @property
     def width(self) -> int:
@@ -253,14 +253,14 @@ def _contraction(tile: Tile) -> Iterator[Statement]:
         yield LocalVariable(kind, there.name, here + _ROW * len(_REACHED))
     made: list[Statement] = [*_step(tile)]
     for k in reversed(range(tile.loops)):
-        size, each, shared = (item(_STEPS, 6 + 3 * k + n) for n in range(3))
+        size, own, shared = (item(_STEPS, 6 + 3 * k + n) for n in range(3))
         is_innermost = k == tile.loops - 1
-        moves = (_EACH_STEP, _SHARED_STEP) if is_innermost else (each, shared)
+        moves = (_EACH_STEP, _SHARED_STEP) if is_innermost else (own, shared)
         made += (moved(pointer, moves[0]) for pointer in pointers)
         made.append(moved(_W, moves[1]))
         made = [_counted(f"k{k}", size, made)]
         if is_innermost:
-            steps = ((_EACH_STEP, each), (_SHARED_STEP, shared))
+            steps = ((_EACH_STEP, own), (_SHARED_STEP, shared))
             made[:0] = (Let("s64", step.name, value) for step, value in steps)
     yield from made
 

@@ -171,10 +171,10 @@ class Tiling(Packing):
         if self._is_covered(self.row, self.rows):
             whole, rest = -(-self.row.size // self.rows), 0
         if block is not None and self.row_blocks > 1:
-            name, each = body.name("row"), -(-whole // self.row_blocks)
+            name, rows_per_part = body.name("row"), -(-whole // self.row_blocks)
             with body.block() as statements:
                 yield counter(name, whole), self.rows
-            begin, end = indexed(block * each), smaller((block + 1) * each, whole)
+            begin, end = indexed(block * rows_per_part), smaller((block + 1) * rows_per_part, whole)
             body.add(For(name, end, tuple(statements), start=begin, parallel=True))
             return
         with body.loops(["row"], [whole], parallel=True) as (row,):

@@ -48,14 +48,14 @@ def transpose_head(name: str) -> str:
 def transpose_text(name: str, storage: str = "static ") -> str:
     """The C function: squares in registers, and the remaining elements one by one."""
     kind, count = f"u{_BITS[name]}", LANES[_BITS[name]]
-    each = f"vector_size(64), aligned({64 // count})"
+    attributes = f"vector_size(64), aligned({64 // count})"
     loaded = [f"v0_{k} = *(const lanes *)(at + {k} * from_column)" for k in range(count)]
     ahead = [f"__builtin_prefetch(at + {k} * from_column + {AHEAD * count});" for k in range(count)]
     stored = [f"*(lanes *)(there + {k} * to_row) = v{_stages(count)}_{k};" for k in range(count)]
     return (
         f"// Rows from columns, in squares of {count} numbers a side.\n"
         f"{storage}{transpose_head(name)} {{\n"
-        f"  typedef {kind} lanes __attribute__(({each}));\n"
+        f"  typedef {kind} lanes __attribute__(({attributes}));\n"
         "  s64 whole = 0;\n"
         "#if defined(__clang__) || __GNUC__ >= 12\n"
         f"  whole = rows - rows % {count};\n"
@@ -99,6 +99,6 @@ def _shuffles(count: int) -> list[str]:
             pair = f"v{stage}_{k}, v{stage}_{k + half}"
             for part in range(2):
                 chosen = (f"{j}, {j + count}" for j in range(part * half, (part + 1) * half))
-                made = f"__builtin_shufflevector({pair}, {', '.join(chosen)})"
-                lines.append(f"const lanes v{stage + 1}_{2 * k + part} = {made};")
+                shuffle = f"__builtin_shufflevector({pair}, {', '.join(chosen)})"
+                lines.append(f"const lanes v{stage + 1}_{2 * k + part} = {shuffle};")
     return lines

@@ -205,14 +205,14 @@ def _by_registers(signs: str, halves: int, vectors: int) -> Iterator[Statement]:
     def told(name: str, *arguments: Expr | int) -> Call:
         return Call(FUNCTIONS[name], tuple(map(as_expr, arguments)))
 
-    each = [(half, v) for half in range(halves) for v in range(vectors)]
-    for half, v in each:
+    tiles = [(half, v) for half in range(halves) for v in range(vectors)]
+    for half, v in tiles:
         yield told("zero_tile", _sum(half, v))
     kind = Pointer(kind_of_sums(signs), const=True)
     yield LocalVariable(kind, _X.name, Name("each"))
     yield LocalVariable(kind, _W.name, Name("shared"))
     step: list[Statement] = []
-    for half, v in each:
+    for half, v in tiles:
         if half == 0:
             step.append(told("load_tile", _shared(v), _W + v * NUMBERS if v else _W, _STEP))
         if v == 0:
@@ -221,6 +221,6 @@ def _by_registers(signs: str, halves: int, vectors: int) -> Iterator[Statement]:
         step.append(told(f"multiply_tiles_{signs.lower()}", _sum(half, v), *factors))
     step += (moved(_X, NUMBERS), moved(_W, _STEP * NUMBERS))
     yield For("k", 0, tuple(step), start=item(_STEPS, 6) // NUMBERS, step=-1)
-    for half, v in each:
+    for half, v in tiles:
         there = _TO + _TO_ROW * ROWS if half else _TO
         yield told("store_tile", _sum(half, v), there + v * NUMBERS if v else there, _TO_ROW)

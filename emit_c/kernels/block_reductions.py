@@ -44,7 +44,7 @@ MOST_PARTS = 1 << 15
 
 def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statement]:
     """A kernel's statements, with large folds done in blocks."""
-    made: list[Statement] = []
+    rewritten: list[Statement] = []
     variables: dict[str, LocalVariable] = {}
     for s in statements:
         if isinstance(s, LocalVariable):
@@ -52,8 +52,8 @@ def block_reductions(body: Body, statements: Sequence[Statement]) -> list[Statem
         blocks = None
         if isinstance(s, For) and _is_worth_it(s, variables):
             blocks = attempt(partial(_blocked, body, s, variables))
-        made += blocks or [s]
-    return made
+        rewritten += blocks or [s]
+    return rewritten
 
 
 def _is_worth_it(loop: For, variables: Mapping[str, LocalVariable]) -> bool:
@@ -75,8 +75,11 @@ def _blocked(
     folded = [variables[name] for _, name in folding_loop(loop).reductions]
     part: dict[str, Name] = {}
     parts: dict[str, Name] = {}
-    for each in folded:
-        part[each.name], parts[each.name] = Name(body.name("part")), Name(body.name("parts"))
+    for reduction in folded:
+        part[reduction.name], parts[reduction.name] = (
+            Name(body.name("part")),
+            Name(body.name("parts")),
+        )
     n, width = trip_count(loop), folded[0].size
     most = min(MOST_BLOCKS, MOST_PARTS // (width or 1), n)
     size = -(-n // max(min(most, work([loop]) // machine.LEAST_WORK), 1))
@@ -85,7 +88,7 @@ def _blocked(
         return None
     block, first, last, again = map(body.name, ("block", "first", "last", "block"))
     column, end = body.name("column"), Name(first) + size
-    kinds = {each.name: number_of(each.kind) for each in folded}
+    kinds = {fold.name: number_of(fold.kind) for fold in folded}
     fold = rfactor(replace(loop, start=Name(first), stop=Name(last), trip_count=size), kinds, part)
 
     def of_each_column(*statements: Statement) -> tuple[Statement, ...]:
@@ -98,18 +101,18 @@ def _blocked(
         return Load(array, row if width is None else row * width + Name(column))
 
     begun: list[Statement] = []
-    kept: list[Statement] = []
+    stores: list[Statement] = []
     for name, array in part.items():
         if width is None:
             begun.append(LocalVariable(kinds[name], array.name, fold.starts[name]))
         else:
             begun.append(LocalVariable(kinds[name], array.name, size=width))
             begun += of_each_column(Assign(own(array), fold.starts[name]))
-        kept += of_each_column(Assign(in_row(parts[name], Name(block)), own(array)))
+        stores += of_each_column(Assign(in_row(parts[name], Name(block)), own(array)))
     iteration = (
         Let("s64", first, Name(block) * size),
         Let("s64", last, Choose(Op("<", (end, as_expr(n))), end, as_expr(n))),
-        *(*begun, fold.loop, *kept),
+        *(*begun, fold.loop, *stores),
     )
     wholes = {name: own(Name(name)) for name in part}
     rows = {name: in_row(array, Name(again)) for name, array in parts.items()}

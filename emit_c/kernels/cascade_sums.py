@@ -65,23 +65,23 @@ def cascade_sums(
     ----------
     outside : the variables that are declared around the statements.
     """
-    variables, found = dict(outside or {}), list[Statement]()
+    variables, result = dict(outside or {}), list[Statement]()
     for statement in statements:
         match statement:
             case LocalVariable(kind="f32" | "f64", name=name):
                 variables[name] = statement
-                found.append(statement)
+                result.append(statement)
             case For() if sums := _long_sums(body, statement, variables):
                 runs = attempt(partial(_cascaded, body, statement, sums))
-                found += runs or [statement]
+                result += runs or [statement]
             case For(simd=False) | Forever():
-                found.append(statement.with_body(cascade_sums(body, statement.body, variables)))
+                result.append(statement.with_body(cascade_sums(body, statement.body, variables)))
             case If(_, then, otherwise):
                 blocks = (cascade_sums(body, block, variables) for block in (then, otherwise))
-                found.append(statement.with_blocks(*blocks))
+                result.append(statement.with_blocks(*blocks))
             case _:
-                found.append(statement)
-    return tuple(found)
+                result.append(statement)
+    return tuple(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +187,9 @@ def _goes_with_totals(statement: Statement, variable: LocalVariable) -> bool:
             return False
     if changed == name or variable.size is None:
         return changed != name
-    loads = (tree for each in read for tree in walk(each) if isinstance(tree, Load))
+    loads = (tree for value in read for tree in walk(value) if isinstance(tree, Load))
     numbers = sum(tree.pointer == Name(name) for tree in loads)
-    return numbers == sum(names_of(each).count(name) for each in read)
+    return numbers == sum(names_of(tree).count(name) for tree in read)
 
 
 def _can_be_cut(loop: For) -> bool:
@@ -240,17 +240,17 @@ def _times(loop: For, target: Expr) -> int:
 
 def _cascaded(body: Body, loop: For, sums: Sequence[_LongSum]) -> list[Statement]:
     """The loop in runs, with the totals before and after it."""
-    begin = [s for each in sums for s in each.begin()]
-    end = [s for each in sums for s in each.end()]
-    targets = frozenset(target for each in sums for target in each.targets)
+    begin = [s for total in sums for s in total.begin()]
+    end = [s for total in sums for s in total.end()]
+    targets = frozenset(target for total in sums for target in total.targets)
 
     def reading_totals(statement: Statement) -> Sequence[Statement] | None:
         if not isinstance(statement, Let | Assign):
             return None
         if isinstance(statement, Assign) and statement.target in targets:
             return [statement]
-        for each in sums:
-            statement = rewritten(statement, each.read)
+        for total in sums:
+            statement = rewritten(statement, total.read)
         return [statement]
 
     whole = loop.with_body(replaced(loop.body, reading_totals))
@@ -265,15 +265,15 @@ def _in_runs(
     body: Body, loop: For, targets: frozenset[Expr], sums: Sequence[_LongSum]
 ) -> list[Statement]:
     """The loop, in which some iterations, or some of a loop inside, are a run."""
-    each = _additions(loop.body, targets)
-    if each > machine.RUN_OF_A_SUM:
+    additions = _additions(loop.body, targets)
+    if additions > machine.RUN_OF_A_SUM:
         inside = [s for s in loop.body if isinstance(s, For) and _can_be_cut(s)]
         longest = max(inside, key=lambda s: _additions([s], targets), default=None)
         if longest is not None and _additions([longest], targets) > machine.RUN_OF_A_SUM:
-            made = _in_runs(body, longest, targets, sums)
-            others = (made if s is longest else [s] for s in loop.body)
-            return [loop.with_body(s for each in others for s in each)]
-    length = max(machine.RUN_OF_A_SUM // each, 1) * (machine.LANES if loop.simd else 1)
+            runs = _in_runs(body, longest, targets, sums)
+            others = (runs if s is longest else [s] for s in loop.body)
+            return [loop.with_body(s for other in others for s in other)]
+    length = max(machine.RUN_OF_A_SUM // additions, 1) * (machine.LANES if loop.simd else 1)
 
     def run(iterations: For, _: Expr | int) -> list[Statement]:
         return [iterations, *(s for each_sum in sums for s in each_sum.end_run())]

@@ -40,8 +40,8 @@ def coalesce_loops(statements: Sequence[Statement]) -> tuple[Statement, ...]:
         if not isinstance(statement, For):
             return None
         loop = statement.with_body(coalesce_loops(statement.body))
-        while (made := _coalesced(loop)) is not None:
-            loop = made
+        while (coalesced := _coalesced(loop)) is not None:
+            loop = coalesced
         return [loop]
 
     return replaced(statements, change)
@@ -58,10 +58,10 @@ def _coalesced(outer: For) -> For | None:
         return None
 
     def schedule() -> For:
-        made = coalesce(outer)
-        if divides(made):
+        loop = coalesce(outer)
+        if divides(loop):
             raise IllegalError("a counter is needed alone")
-        return vectorize(made) if inner.simd else made
+        return vectorize(loop) if inner.simd else loop
 
     return attempt(schedule)
 

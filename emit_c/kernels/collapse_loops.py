@@ -189,9 +189,9 @@ def _rows_of_block(loop: For, width: int, all_columns: int, types: KernelTypes) 
 
 def _sizes(loop: For, types: KernelTypes) -> list[int]:
     """The bytes of the types of numbers that a loop loads and stores."""
-    every = (e for s in nested([loop]) for each in trees(s) for e in walk(each))
-    found = {types.element_type(base(e)) for e in every if isinstance(e, Load)}
-    return [each.bytes for each in found if each]
+    every = (e for s in nested([loop]) for tree in trees(s) for e in walk(tree))
+    element_types = {types.element_type(base(e)) for e in every if isinstance(e, Load)}
+    return [kind.bytes for kind in element_types if kind]
 
 
 def _are_worth_copies(loop: For, width: int, types: KernelTypes) -> bool:

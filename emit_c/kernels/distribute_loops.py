@@ -109,8 +109,8 @@ class _Halves:
                 changed.add(s.name)
         self.last = [s for s in loop.body if s not in self.first or s in self.again]
         used = set(_names(self.last)) - {_declared(s) for s in self.last}
-        made = (s for s in self.first if isinstance(s, Let | LocalVariable))
-        self.kept = [s for s in made if s.name in used]
+        variables = (s for s in self.first if isinstance(s, Let | LocalVariable))
+        self.kept = [s for s in variables if s.name in used]
 
     def are_worth_it(self) -> bool:
         """Whether the last compute long functions of single numbers."""

@@ -35,12 +35,12 @@ def folding_lanes(
         count //= 2
         lane = Name("k") if count > 1 else as_expr(0)
         other = Name("k") + count if count > 1 else as_expr(1)
-        made = all_joined(
+        joins = all_joined(
             [
                 (op, Load(Name(n), lane), Load(Name(n), other))
                 for (op, _), n in zip(folds, names, strict=True)
             ]
         )
-        steps += [For("k", count, made, simd=True)] if count > 1 else made
+        steps += [For("k", count, joins, simd=True)] if count > 1 else joins
     parameters = (Parameter(Pointer(kind), n) for (_, kind), n in zip(folds, names, strict=True))
     return Function(name, tuple(parameters), tuple(steps), is_inline=is_inline)

@@ -87,8 +87,8 @@ def interchange_short_rows(
 
         def in_block(lanes: For, block: Expr | int) -> Sequence[Statement]:
             transposed = TransposedRows(body, row, hoisted.body, apart, lanes.name, block)
-            kept = with_kept_elements(body, hoisted.with_body(transposed.statements), types)
-            return _BlockOfRows(body, kept, types, transposed).statements()
+            staged = with_kept_elements(body, hoisted.with_body(transposed.statements), types)
+            return _BlockOfRows(body, staged, types, transposed).statements()
 
         return divide(body, statement, machine.LANES, in_block, rest=lambda left: [left])
 
@@ -115,7 +115,7 @@ def _can_be_taken(loop: For) -> bool:
     if any(s.name in arrays and s.value is not None for s in own):
         return False
     used = sum(name in arrays for name in names_in([loop]))
-    every = (each for s in nested([loop]) for tree in trees(s) for each in walk(tree))
+    every = (expr for s in nested([loop]) for tree in trees(s) for expr in walk(tree))
     pointers = [e.pointer for e in every if isinstance(e, Load)]
     reached = sum(isinstance(p, Name) and p.name in arrays for p in pointers)
     return used == reached and all(number_of(s.kind) for s in own)
@@ -128,28 +128,30 @@ def _hoisted(loop: For) -> For:
     """
     written = {base(s.target) for s in nested(loop.body) if isinstance(s, Assign)}
     known: dict[tuple[Kind, Expr], Name] = {}
-    made: list[Statement] = []
+    statements: list[Statement] = []
     for along in loop.body:
         if not isinstance(along, For):
-            made.append(along)
+            statements.append(along)
             continue
         declared = (s.name for s in nested(along.body) if isinstance(s, Let | LocalVariable))
         changing = {along.name, *written, *declared}
         values: dict[str, Expr] = {}
         left: list[Statement] = []
         for statement in along.body:
-            each = renamed(statement, values)
-            if not isinstance(each, Let) or not changing.isdisjoint(names_of(each.value)):
-                left.append(each)
+            renamed_one = renamed(statement, values)
+            if not isinstance(renamed_one, Let) or not changing.isdisjoint(
+                names_of(renamed_one.value)
+            ):
+                left.append(renamed_one)
                 continue
-            changing.discard(each.name)
-            same = known.setdefault((each.kind, each.value), Name(each.name))
-            if same.name == each.name:
-                made.append(each)
+            changing.discard(renamed_one.name)
+            same = known.setdefault((renamed_one.kind, renamed_one.value), Name(renamed_one.name))
+            if same.name == renamed_one.name:
+                statements.append(renamed_one)
             else:
-                values[each.name] = same
-        made.append(along.with_body(left))
-    return loop.with_body(made)
+                values[renamed_one.name] = same
+        statements.append(along.with_body(left))
+    return loop.with_body(statements)
 
 
 class _BlockOfRows:
@@ -190,7 +192,9 @@ class _BlockOfRows:
 
     def _in_lanes(self, piece: For | Sequence[Statement]) -> Statement:
         inside = piece.body if isinstance(piece, For) else piece
-        lanes = self.starts.lanes([made for s in inside for made in self._made(s)])
+        lanes = self.starts.lanes(
+            [lane_statement for s in inside for lane_statement in self._made(s)]
+        )
         if not isinstance(piece, For):
             return lanes
         return replace(piece, body=(lanes,), simd=False, reductions=(), parallel=False)
@@ -203,13 +207,16 @@ class _BlockOfRows:
             both = (tuple(chain.from_iterable(map(self._made, b))) for b in blocks(statement))
             yield If(self._of_lane(statement.condition), *both)
             return
-        made = rewritten(statement, self._of_lane)
-        if isinstance(made, Let) and self._is_wide(made):
-            made = replace(made, kind="s32")
-        if not isinstance(made, Let | LocalVariable) or made.name not in self.shared:
-            yield made
-        elif made.value is not None:
-            yield Assign(self._of_lane(Name(made.name)), made.value)
+        lane_statement = rewritten(statement, self._of_lane)
+        if isinstance(lane_statement, Let) and self._is_wide(lane_statement):
+            lane_statement = replace(lane_statement, kind="s32")
+        if (
+            not isinstance(lane_statement, Let | LocalVariable)
+            or lane_statement.name not in self.shared
+        ):
+            yield lane_statement
+        elif lane_statement.value is not None:
+            yield Assign(self._of_lane(Name(lane_statement.name)), lane_statement.value)
 
     def _is_wide(self, let: Let) -> bool:
         """Whether a number of few bits has 32 in lanes: a truth, or an element of such an array."""

@@ -87,8 +87,8 @@ class _Elements:
     def _loaded(self, along: For) -> Iterator[Element]:
         for statement in nested(along.body):
             read = [statement.value] if isinstance(statement, Assign) else trees(statement)
-            for each in (inside for tree in read for inside in walk(tree)):
-                if (element := self._element(along, each)) is not None:
+            for expr in (inside for tree in read for inside in walk(tree)):
+                if (element := self._element(along, expr)) is not None:
                     yield element
 
     def _element(self, along: For, expr: Expr) -> Element | None:
@@ -117,15 +117,15 @@ class _Elements:
 
     def kept_in(self, loop: For) -> For:
         """The loop over rows, with the arrays of kept elements."""
-        made: list[Statement] = [*self.kept.values()]
+        statements: list[Statement] = [*self.kept.values()]
         number = 0
         for statement in loop.body:
             if isinstance(statement, For):
-                made += self._along(statement, number)
+                statements += self._along(statement, number)
                 number += 1
             else:
-                made.append(statement)
-        return replace(loop, body=tuple(made)) if self.kept else loop
+                statements.append(statement)
+        return replace(loop, body=tuple(statements)) if self.kept else loop
 
     def _along(self, along: For, number: int) -> Iterator[For]:
         """A loop along the row, which fills the arrays of elements that it is the first to know."""
@@ -147,10 +147,10 @@ class _Elements:
             elif isinstance(statement, Assign):
                 inside.append(Assign(self._copy(along, element), value))
                 after.append(Assign(statement.target, self._copy(along, element)))
-        for each in (before, inside, after):
-            if each:
-                reductions = along.reductions if each is inside else ()
-                yield replace(along, body=tuple(each), reductions=reductions)
+        for part in (before, inside, after):
+            if part:
+                reductions = along.reductions if part is inside else ()
+                yield replace(along, body=tuple(part), reductions=reductions)
 
     def _copy(self, along: For, element: Element) -> Load:
         """The copy of an element in the row's own array."""

@@ -54,7 +54,7 @@ def overlap_remainders(
         return _overlapping(body, loop, types)
 
     return tuple(
-        made for s in statements for made in (in_lanes([s], change) if _has_rows(s) else [s])
+        result for s in statements for result in (in_lanes([s], change) if _has_rows(s) else [s])
     )
 
 
@@ -80,8 +80,8 @@ def _steps(left: int, lanes: int) -> int:
 
 def _lanes(loop: For, types: KernelTypes) -> int:
     """The elements of a vector of the arrays; 0 where these have several sizes."""
-    every = (each for s in loop.body for tree in trees(s) for each in walk(tree))
-    stored = {types.of_argument(base(each)) for each in every if isinstance(each, Load)}
-    sizes = {each.bytes if each else 0 for each in stored}
+    every = (expr for s in loop.body for tree in trees(s) for expr in walk(tree))
+    stored = {types.of_argument(base(expr)) for expr in every if isinstance(expr, Load)}
+    sizes = {element_type.bytes if element_type else 0 for element_type in stored}
     size = sizes.pop() if len(sizes) == 1 else 0
     return machine.WIDEST_VECTOR // size if size in machine.GATHERED_BYTES else 0

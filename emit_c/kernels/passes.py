@@ -283,7 +283,9 @@ PASSES = (
 )
 
 # Those that loops need that somebody else has scheduled.
-_AFTER_A_SCHEDULE = tuple(each for each in PASSES if each.name in ("parallelize", "inline-uses"))
+_AFTER_A_SCHEDULE = tuple(
+    kernel_pass for kernel_pass in PASSES if kernel_pass.name in ("parallelize", "inline-uses")
+)
 
 
 def run_passes(
@@ -309,8 +311,8 @@ def run_passes(
         watch(name, "", statements, kernel)
     statements = scalar(statements) if plain and not schedule else statements
     last = PASSES[-1:] if schedule is None else (schedule, *_AFTER_A_SCHEDULE)
-    for each in last if plain else PASSES:
-        statements = each.run(kernel, name, statements)
+    for kernel_pass in last if plain else PASSES:
+        statements = kernel_pass.run(kernel, name, statements)
         if watch:
-            watch(name, each.name, statements, kernel)
+            watch(name, kernel_pass.name, statements, kernel)
     return statements

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 def distances(row: str, expr: Expr) -> Iterator[int]:
     """By how much the number of a row is multiplied, wherever it is in a tree."""
-    for each in walk(expr):
-        if isinstance(each, Index):
-            yield from (abs(n) for name, n in each.sum.factors if name == row)
-        elif (found := _distance(row, each)) is not None:
-            yield found
+    for tree in walk(expr):
+        if isinstance(tree, Index):
+            yield from (abs(n) for name, n in tree.sum.factors if name == row)
+        elif (distance := _distance(row, tree)) is not None:
+            yield distance
 
 
 def _distance(row: str, product: Expr) -> int | None:

@@ -87,11 +87,11 @@ class _Columns:
         self._written = Counter(base(s.target) for s in loop.every if isinstance(s, Assign))
         self._changing = (loop.declared | loop.written) - loop.numbers.keys()
         targets = [s.target for s in loop.body if isinstance(s, Assign)]
-        self._stores = [each for each in targets if isinstance(each, Load)]
+        self._stores = [target for target in targets if isinstance(target, Load)]
         self.loaded = self._interleaved(
-            [each for each in loop.certain_loads if base(each) not in self._written]
+            [load for load in loop.certain_loads if base(load) not in self._written]
         )
-        stores = [each for each in self._stores if self._stride(each) > 1]
+        stores = [store for store in self._stores if self._stride(store) > 1]
         self.stored = self._interleaved(self._written_once(stores)) if stores else []
 
     @cached_property
@@ -111,16 +111,18 @@ class _Columns:
         # As many as are written: none is written twice, or in a branch.
         once = Counter(map(base, {*self._stores}))
         return [
-            each
-            for each in stores
-            if base(each) not in self.loop.read and self._written[base(each)] == once[base(each)]
+            store
+            for store in stores
+            if base(store) not in self.loop.read and self._written[base(store)] == once[base(store)]
         ]
 
     def _interleaved(self, elements: Iterable[Load]) -> list[Load]:
         """The elements that belong to a group which compilers do not take apart."""
-        strides = {each: n for each in elements if (n := self._stride(each)) > 1}
-        groups = Counter((base(each), stride) for each, stride in strides.items())
-        return [each for each, n in strides.items() if self._splits(n, groups[base(each), n])]
+        strides = {element: n for element in elements if (n := self._stride(element)) > 1}
+        groups = Counter((base(element), stride) for element, stride in strides.items())
+        return [
+            element for element, n in strides.items() if self._splits(n, groups[base(element), n])
+        ]
 
     def _splits(self, stride: int, count: int) -> bool:
         """Whether so many elements at a stride keep a loop out of lanes that are worth columns."""
@@ -178,7 +180,7 @@ class _Columns:
             for element, copy in zip(self.loaded, loading(block, loads), strict=True):
                 # At a power of two there are no lanes, but then the loop only loads.
                 yield replace(copy, simd=self._stride(element).bit_count() != 1)
-            yield fresh(body, reading(block, *(_by_element(each) for each in (loads, stores))))
+            yield fresh(body, reading(block, *(_by_element(pairs) for pairs in (loads, stores))))
             if stores:
                 yield storing(block, stores)
 

@@ -45,7 +45,7 @@ def split_loops(
     ----------
     shared : threads may share a loop around these statements.
     """
-    return tuple(made for s in statements for made in _split(body, s, shared))
+    return tuple(piece for s in statements for piece in _split(body, s, shared))
 
 
 def _split(body: Body, statement: Statement, shared: bool) -> Iterator[Statement]:

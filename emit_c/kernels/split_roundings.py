@@ -67,10 +67,10 @@ def split_roundings(body: Body, statements: Sequence[Statement]) -> tuple[Statem
         long_enough = view.is_counted and (view.trips or 0) >= FEWEST_ROUNDED
         if loop.reductions or not long_enough or not _is_plain(view):
             return None
-        found = _Roundings(body, loop)
-        if not found.are_worth_it():
+        roundings = _Roundings(body, loop)
+        if not roundings.are_worth_it():
             return None
-        return divide(body, loop, BLOCK_OF_ROUNDINGS, found.in_block)
+        return divide(body, loop, BLOCK_OF_ROUNDINGS, roundings.in_block)
 
     return in_lanes(statements, change) if _rounds(statements) else tuple(statements)
 
@@ -87,7 +87,7 @@ def _is_plain(loop: LoopView) -> bool:
             written.setdefault(base(s.target), set()).add(s.target)
         elif not isinstance(s, Let) or not written.keys().isdisjoint(names_of(s.value)):
             return False
-    return all(each in written.get(base(each), {each}) for each in loop.loads)
+    return all(load in written.get(base(load), {load}) for load in loop.loads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,23 +187,27 @@ class _Roundings:
             yield LocalVariable("f32", array.name, size=room)
             yield _call("load_each_f16", [array, self._first(element, start)], count)
         known = {let: Load(array, lane) for let, (_, array) in self.loaded.items()}
-        for stage in range(max(each.stage for each in self.found) + 1):
-            here = [each for each in self.found if each.stage == stage]
-            yield from (LocalVariable("f32", each.array.name, size=room) for each in here)
-            numbers = {Load(each.array, lane): each.number for each in here}
+        for stage in range(max(rounding.stage for rounding in self.found) + 1):
+            here = [rounding for rounding in self.found if rounding.stage == stage]
+            yield from (LocalVariable("f32", rounding.array.name, size=room) for rounding in here)
+            numbers = {Load(rounding.array, lane): rounding.number for rounding in here}
             yield fresh(self.body, computed(_knowing(block, known), numbers))
-            for each in here:
-                if isinstance(each.statement, Let):
-                    yield _call("narrow_each_f16", [each.array, each.array], count)
-                    known[each.statement.name] = Load(each.array, lane)
-        stores = [each.statement for each in self.found if isinstance(each.statement, Assign)]
+            for rounding in here:
+                if isinstance(rounding.statement, Let):
+                    yield _call("narrow_each_f16", [rounding.array, rounding.array], count)
+                    known[rounding.statement.name] = Load(rounding.array, lane)
+        stores = [
+            rounding.statement for rounding in self.found if isinstance(rounding.statement, Assign)
+        ]
         rest = without(_knowing(block, known), *stores)
         if any(isinstance(s, Assign) for s in rest.body):
             yield fresh(self.body, rest)
-        for each in self.found:
-            if isinstance(each.statement, Assign) and isinstance(each.statement.target, Load):
-                first = self._first(each.statement.target, start)
-                yield _call("store_each_f16", [first, each.array], count)
+        for rounding in self.found:
+            if isinstance(rounding.statement, Assign) and isinstance(
+                rounding.statement.target, Load
+            ):
+                first = self._first(rounding.statement.target, start)
+                yield _call("store_each_f16", [first, rounding.array], count)
 
     def _first(self, element: Load, start: Expr | int) -> Expr:
         """The address of the element of a block's first lane."""

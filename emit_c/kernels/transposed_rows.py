@@ -133,14 +133,14 @@ class TransposedRows:
         mentions = names_in(statements)
         stores = [s.target for s in certain if isinstance(s, Assign)]
         for statement in certain:
-            if isinstance(statement, Let) and (found := self._place(statement.value)):
-                if found[0].array not in self._changed:
-                    self._add(self._read, kinds[statement.name], *found)
-            elif isinstance(statement, Assign) and (found := self._place(statement.target)):
-                value, array = statement.value, found[0].array
+            if isinstance(statement, Let) and (place := self._place(statement.value)):
+                if place[0].array not in self._changed:
+                    self._add(self._read, kinds[statement.name], *place)
+            elif isinstance(statement, Assign) and (place := self._place(statement.target)):
+                value, array = statement.value, place[0].array
                 own = [s for s in stores if isinstance(s, Load) and s.pointer == Name(array)]
                 if isinstance(value, Name) and mentions.count(array) == len(own):
-                    self._add(self._written, kinds.get(value.name, ""), *found)
+                    self._add(self._written, kinds.get(value.name, ""), *place)
         for rows, columns in list(self._written.items()):
             every = sum(r.array == rows.array for r in self._written)
             if len(columns.numbers) < columns.count or every > 1:
@@ -184,9 +184,9 @@ class TransposedRows:
 
     def _column(self, known: dict[_RowsOfArray, _ColumnsOfRows], element: Expr) -> Load | None:
         """The element of a transposed row, in a lane; None if the row is not transposed."""
-        if (found := self._place(element)) is None:
+        if (row_place := self._place(element)) is None:
             return None
-        rows, number = found
+        rows, number = row_place
         columns = known.get(rows)
         if columns is None or not _is_within(number, columns):
             return None
@@ -279,13 +279,13 @@ def transposed(lane: str, padded: str, columns: str, width: int) -> For:
 
 
 def _named(
-    body: Body, found: Mapping[_RowsOfArray, _ColumnsOfRows]
+    body: Body, columns_of: Mapping[_RowsOfArray, _ColumnsOfRows]
 ) -> dict[_RowsOfArray, _ColumnsOfRows]:
     """Columns that shuffles transpose in less time, with a name for the array of each."""
-    kept = {rows: columns for rows, columns in found.items() if columns.take_long_to_gather}
-    for columns in kept.values():
+    slow = {rows: columns for rows, columns in columns_of.items() if columns.take_long_to_gather}
+    for columns in slow.values():
         columns.name = body.name("columns")
-    return kept
+    return slow
 
 
 def _certain(statements: Iterable[Statement]) -> Iterator[Statement]:

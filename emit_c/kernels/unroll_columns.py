@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 def unroll_columns(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements whose folds of a few columns have a variable for each."""
     arrays: dict[str, LocalVariable] = {}
-    made: list[Statement] = []
+    result: list[Statement] = []
     for statement in statements:
         if isinstance(statement, LocalVariable) and statement.size is not None:
             arrays[statement.name] = statement
         if isinstance(statement, For):
-            made += _unrolled(body, statement, arrays)
+            result += _unrolled(body, statement, arrays)
         else:
-            made.append(statement)
-    return tuple(made)
+            result.append(statement)
+    return tuple(result)
 
 
 def _unrolled(body: Body, loop: For, arrays: Mapping[str, LocalVariable]) -> Sequence[Statement]:

@@ -86,7 +86,9 @@ def _without_short_loops(body: Body, statement: Statement) -> Sequence[Statement
     if not isinstance(statement, For):
         return None
     if (parts := _distributed(statement)) is not None:
-        return [made for part in parts for made in _without_short_loops(body, part) or [part]]
+        return [
+            statement for part in parts for statement in _without_short_loops(body, part) or [part]
+        ]
     if not _is_worth_it(statement):
         return None
     written = tuple(unroll_inside(body, statement))
@@ -145,10 +147,10 @@ def _copies_far(row: str, statement: Statement) -> bool:
     """
     if not isinstance(statement, For):
         return False
-    for each in statement.body:
-        if not isinstance(each, Let | Assign) or not isinstance(each.value, Load | Name):
+    for inner in statement.body:
+        if not isinstance(inner, Let | Assign) or not isinstance(inner.value, Load | Name):
             return False
-        if any(n <= machine.LANES for n in distances(row, each.value)):
+        if any(n <= machine.LANES for n in distances(row, inner.value)):
             return False
     return True
 

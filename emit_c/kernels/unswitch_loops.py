@@ -43,8 +43,8 @@ def unswitch_loops(body: Body, statements: Sequence[Statement]) -> tuple[Stateme
 def _unswitched(body: Body, loop: For) -> Sequence[Statement] | None:
     """A loop for each side of a choice of which one side is little work; None if there is none."""
     inside = changed_in([loop])
-    every = (each for s in nested(loop.body) for tree in trees(s) for each in walk(tree))
-    conditions = dict.fromkeys(each.condition for each in every if isinstance(each, Choose))
+    every = (expr for s in nested(loop.body) for tree in trees(s) for expr in walk(tree))
+    conditions = dict.fromkeys(expr.condition for expr in every if isinstance(expr, Choose))
     for condition in conditions:
         if not isinstance(condition, Name) or condition.name in inside:
             continue

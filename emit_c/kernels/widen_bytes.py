@@ -70,11 +70,11 @@ def _with_wide_loads(body: Body, loop: For) -> Sequence[Statement]:
     copies = attempt(lambda: loading(loop, loads))
     if copies is None:
         return [loop]
-    made: list[Statement] = []
+    wide_loads: list[Statement] = []
     for element, copy in zip(wide.values(), copies, strict=True):
-        made += (LocalVariable("s32", base(element), None, LoopView(loop).trips), copy)
-    kept = (Let("s32", s.name, wide[s.name]) if s in narrow else s for s in loop.body)
-    return (*made, replace(loop, body=tuple(kept)))
+        wide_loads += (LocalVariable("s32", base(element), None, LoopView(loop).trips), copy)
+    statements = (Let("s32", s.name, wide[s.name]) if s in narrow else s for s in loop.body)
+    return (*wide_loads, replace(loop, body=tuple(statements)))
 
 
 def _is_narrow_load(let: Let, inside: set[str]) -> bool:

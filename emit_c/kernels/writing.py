@@ -77,11 +77,11 @@ class ModuleKernels:
             statements = calling(statements, self._add_own(kernel))
         parameters = tuple(Parameter(a.given or a.kind, a.name) for a in kernel.arguments.values())
         gives_status = kernel.writer.has_status
-        made = Function("", parameters, tuple(statements), gives_status=gives_status)
-        key = key_of(made)
+        function = Function("", parameters, tuple(statements), gives_status=gives_status)
+        key = key_of(function)
         if key not in self._names:
             unique = self._names[key] = self.names.unique(name, "kernel")
-            self.functions[unique] = defined(replace(made, name=unique, about=comment(about)))
+            self.functions[unique] = defined(replace(function, name=unique, about=comment(about)))
             self.entries.add(unique)
             self.hlo_names[unique] = kernel.names.hlo_names
         self.by_instruction[name] = self._names[key]

@@ -59,11 +59,11 @@ class SharedFold:
         """Declare the variables, which hold nothing yet."""
         self.body.add(*self.begun)
 
-    def add(self, kept: Index, reduced: Index) -> None:
+    def add(self, kept_index: Index, reduced: Index) -> None:
         """Fold in one element."""
         attrs = a.Dimensions.of(self.instr)
         rank = self.instr.operands[0].shape.rank
-        inner, outer = iter(reduced), iter(kept)
+        inner, outer = iter(reduced), iter(kept_index)
         at = tuple(next(inner if d in attrs.dimensions else outer) for d in range(rank))
         arrays = self.instr.operands[: len(self.instr.operands) // 2]
         self.fold.add([self.body.element(x, at) for x in arrays])
@@ -157,8 +157,8 @@ class SharedFold:
         """Of the dimensions that are kept, and of those that are reduced."""
         attrs = a.Dimensions.of(self.instr)
         dims = self.instr.operands[0].shape.dims
-        kept = [n for d, n in enumerate(dims) if d not in attrs.dimensions]
-        return kept, [dims[d] for d in sorted(attrs.dimensions)]
+        kept_dims = [n for d, n in enumerate(dims) if d not in attrs.dimensions]
+        return kept_dims, [dims[d] for d in sorted(attrs.dimensions)]
 
 
 class SharedFolds(SharedFold):
@@ -175,10 +175,10 @@ class SharedFolds(SharedFold):
         for fold in self.folds:
             fold.begin()
 
-    def add(self, kept: Index, reduced: Index) -> None:
+    def add(self, kept_index: Index, reduced: Index) -> None:
         """Fold in one element of each."""
         for fold in self.folds:
-            fold.add(kept, reduced)
+            fold.add(kept_index, reduced)
 
     def store(self, outputs: Sequence[Name], number: Sum) -> None:
         """Write the results of all."""
@@ -202,9 +202,9 @@ class ColumnFolds(SharedFolds):
         super().__init__(folds)
         self.fold, self.column = folds[0].fold, column
 
-    def add(self, kept: Index, reduced: Index) -> None:
+    def add(self, kept_index: Index, reduced: Index) -> None:
         """Fold in one element of each column."""
-        before, after = kept[: self.column], kept[self.column :]
+        before, after = kept_index[: self.column], kept_index[self.column :]
         for number, fold in enumerate(self.folds):
             fold.add((*before, Sum(number), *after), reduced)
 
@@ -215,9 +215,9 @@ class ColumnFolds(SharedFolds):
 
     def sizes(self) -> tuple[list[int], list[int]]:
         """Of the other dimensions that are kept, and of those that are reduced."""
-        kept, reduced = super().sizes()
-        del kept[self.column]
-        return kept, reduced
+        kept_dims, reduced = super().sizes()
+        del kept_dims[self.column]
+        return kept_dims, reduced
 
 
 def _wrapped(kind: str | None, value: Expr) -> Expr:

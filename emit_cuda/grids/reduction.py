@@ -81,8 +81,10 @@ def reduction_stages(
     by_columns = not by_rows and dims[last] >= SIDE_BY_SIDE
     with kernel.body.block():
         folds = [
-            shared_fold(kernel, each) if by_rows or by_columns else column_folds(kernel, each, last)
-            for each in (instr, *others)
+            shared_fold(kernel, other)
+            if by_rows or by_columns
+            else column_folds(kernel, other, last)
+            for other in (instr, *others)
         ]
     known = [fold for fold in folds if fold is not None]
     if len(known) < len(folds):
@@ -300,13 +302,13 @@ class _ColumnReduction(_Reduction):
         theirs = body.let("s64", "column", tile * WARP + y)
         mine = [binary("==", x, 0), *([binary("<", theirs, words)] if ragged else [])]
         first = counter(theirs.name, words) * width
-        for each in range(width):
-            at = linear((*delinear(number, outer), first + each), self.kept)
+        for k in range(width):
+            at = linear((*delinear(number, outer), first + k), self.kept)
             with body.block() as joined:
                 self.fold.join_warp(WARP)
                 with body.when(conjoined(mine)):
                     self._leave(at)
-            body.add(*(self._of_column(s, Literal(each), width) for s in joined))
+            body.add(*(self._of_column(s, Literal(k), width) for s in joined))
         return others * tiles * self.parts.number, (WARP, WARP)
 
     def _transpose(self) -> None:
@@ -315,9 +317,9 @@ class _ColumnReduction(_Reduction):
         pairs = [
             (
                 self.kernel.shared_array(kind, "tile", TILE),
-                item(Name(name), each) if self.width > 1 else Name(name),
+                item(Name(name), column) if self.width > 1 else Name(name),
             )
-            for each in range(self.width)
+            for column in range(self.width)
             for kind, name in self.fold.variables
         ]
         for array, variable in pairs:

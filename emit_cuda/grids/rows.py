@@ -113,13 +113,13 @@ class _RowKernel:
         left = min(MOST_KEPT, REGISTERS // self.group - OTHERS)
         if sum(words.values()) <= left:
             return list(words)
-        found: list[Instruction] = []
+        members: list[Instruction] = []
         read = [i for i in words if i.opcode == "parameter"]
         for instr in sorted(read, key=lambda i: len(self.passes.readers[i]), reverse=True):
             if words[instr] <= left:
-                found.append(instr)
+                members.append(instr)
                 left -= words[instr]
-        return found
+        return members
 
     def _as_stored(self, kind: ElementType) -> bool:
         """Whether elements are kept as they are stored: two of 16 bits share a register."""
@@ -171,8 +171,10 @@ class _RowKernel:
             with body.block() as inside:
                 for instr, array in self.kept.items():
                     if self.passes.kept[instr] < number:
-                        kept, kind = item(array, own), instr.shape.element_type
-                        scalars[instr] = (load(kind, kept) if self._as_stored(kind) else kept,)
+                        in_array, kind = item(array, own), instr.shape.element_type
+                        scalars[instr] = (
+                            load(kind, in_array) if self._as_stored(kind) else in_array,
+                        )
                 for fold in folds:
                     fold.add(self.at, within)
                 self._store(number, index)

@@ -55,11 +55,11 @@ def _multiplying(loop: For) -> list[Statement]:
     if not dividing:
         return [loop]
     changing = changed_in([loop])
-    made = (
+    statements = (
         rewritten(s, lambda expr: _product(expr, changing)) if s in dividing else s
         for s in loop.body
     )
-    return [loop.with_body(made)]
+    return [loop.with_body(statements)]
 
 
 def _product(expr: Expr, changing: Collection[str]) -> Expr:

@@ -55,12 +55,12 @@ class _MaskedLoop:
 
     def statements(self) -> tuple[Statement, ...]:
         """The limits and the loop."""
-        made = replace(self.loop, body=self._bounded(self.loop.body))
+        masked = replace(self.loop, body=self._bounded(self.loop.body))
         start, stop = self.loop.start, self.loop.stop
         lets = (
             Let("s64", n, Choose(c, as_expr(stop), as_expr(start))) for c, n in self.limits.items()
         )
-        return (*lets, made)
+        return (*lets, masked)
 
     def _bounded(self, statements: Iterable[Statement]) -> tuple[Statement, ...]:
         return tuple(map(self._with_masks, statements))

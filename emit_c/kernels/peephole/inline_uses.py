@@ -55,23 +55,23 @@ def _inlined(
     """A block of statements, and how often names were read and written there before."""
     uses = Counter[str]()
     inside = [_nested(s, types, uses) for s in _without_copies(statements)]
-    made: dict[int, Statement] = {}
+    by_number: dict[int, Statement] = {}
     loads: dict[str, tuple[int, Expr]] = {}  # numbers and values of those that may still be moved
     for number, statement in enumerate(inside):
         taken = _taken(statement, loads)
         for at, _ in taken.values():
-            del made[at]
+            del by_number[at]
         current = _with_values(statement, {name: value for name, (_, value) in taken.items()})
-        before = next(reversed(made), None)
-        at_once = None if before is None else _at_once(made[before], current, types, uses)
+        before = next(reversed(by_number), None)
+        at_once = None if before is None else _at_once(by_number[before], current, types, uses)
         if at_once and before is not None:
-            del made[before]
-        current = made[number] = at_once or current
+            del by_number[before]
+        current = by_number[number] = at_once or current
         if _changes_memory(current):
             loads = {}
         elif isinstance(current, Let) and uses[current.name] == 1 and _loads(current, types):
             loads[current.name] = number, current.value
-    return tuple(made.values()), uses
+    return tuple(by_number.values()), uses
 
 
 def _nested(statement: Statement, types: KernelTypes, uses: Counter[str]) -> Statement:
@@ -89,8 +89,8 @@ def _nested(statement: Statement, types: KernelTypes, uses: Counter[str]) -> Sta
                 uses.update(words)
             return statement.with_blocks(blocks[0][0], blocks[1][0])
         case _:
-            for each in trees(statement):
-                uses.update(names_of(each))
+            for tree in trees(statement):
+                uses.update(names_of(tree))
             return statement
 
 
@@ -162,20 +162,20 @@ def _without_copies(statements: Sequence[Statement]) -> Sequence[Statement]:
     if not copies:
         return statements
     values: dict[str, Expr] = {}
-    kept: list[Statement] = []
+    others: list[Statement] = []
     for statement in statements:
-        made = renamed(statement, values) if values else statement
-        if isinstance(made, Let) and made.name in copies:
-            values[made.name] = made.value
+        renamed_one = renamed(statement, values) if values else statement
+        if isinstance(renamed_one, Let) and renamed_one.name in copies:
+            values[renamed_one.name] = renamed_one.value
         else:
-            kept.append(made)
-    return kept
+            others.append(renamed_one)
+    return others
 
 
 def _copies(statements: Sequence[Statement]) -> set[str]:
     """The names whose values are variables of the same type, which do not change any more."""
     kinds = {s.name: s.kind for s in statements if isinstance(s, Let | LocalVariable)}
-    found, changed = set[str](), set[str]()
+    names, changed = set[str](), set[str]()
     for statement in reversed(statements):
         if (
             isinstance(statement, Let)
@@ -183,26 +183,26 @@ def _copies(statements: Sequence[Statement]) -> set[str]:
             and kinds.get(statement.value.name) == statement.kind
             and statement.value.name not in changed
         ):
-            found.add(statement.name)
+            names.add(statement.name)
         changed |= _changed([statement])
-    return found
+    return names
 
 
 def _changed(statements: Iterable[Statement]) -> set[str]:
     """Names in places where variables are changed."""
-    found: set[str] = set()
+    names: set[str] = set()
     for statement in statements:
         match statement:
             case Assign(target, _):
-                found |= set(names_of(target))
+                names |= set(names_of(target))
             case For(body=body) | Forever(body=body):
-                found |= _changed(body)
+                names |= _changed(body)
                 if isinstance(statement, For):
-                    found |= {name for _, name in statement.reductions}
+                    names |= {name for _, name in statement.reductions}
             case If(then=then, otherwise=otherwise):
-                found |= _changed((*then, *otherwise))
+                names |= _changed((*then, *otherwise))
             case Let() | LocalVariable():
                 pass
             case _:
-                found |= set(names_in([statement]))
-    return found
+                names |= set(names_in([statement]))
+    return names

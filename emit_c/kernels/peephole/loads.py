@@ -67,7 +67,7 @@ def is_load(value: Expr) -> bool:
     """Whether a tree is an element of an array, and loads nothing to know which."""
     if not isinstance(value, Load) or not isinstance(value.pointer, Name):
         return False
-    return not any(isinstance(each, Load) for each in walk(value.index))
+    return not any(isinstance(expr, Load) for expr in walk(value.index))
 
 
 def _same(let: Let, other: Statement) -> bool:
@@ -87,5 +87,5 @@ def _without(statements: Sequence[Statement], loads: Sequence[Let]) -> Iterator[
     for statement in each_side(statements):
         if isinstance(statement, Let) and (statement.kind, statement.value) in known:
             names[statement.name] = Name(known[statement.kind, statement.value])
-    kept = replaced(statements, lambda s: [] if isinstance(s, Let) and s.name in names else None)
-    return (renamed(s, names) for s in kept)
+    others = replaced(statements, lambda s: [] if isinstance(s, Let) and s.name in names else None)
+    return (renamed(s, names) for s in others)

@@ -114,19 +114,19 @@ def _bits(value: Expr) -> int | None:
 def _with_words(value: Expr) -> Expr:
     if (bits := _bits(value)) is not None:
         return Literal(bits, _WORD, hexadecimal=True)
-    made = rebuilt(value, _with_words)
-    match made:
+    changed = rebuilt(value, _with_words)
+    match changed:
         case Apply(Callee("choose"), (condition, then, otherwise)):
             return Choose(condition, then, otherwise)
         case _:
-            return made
+            return changed
 
 
 def with_given_pointers(kernel: CKernel, statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """Statements after those that make pointers to words of the pointers that a caller gives."""
-    cast = [each for each in kernel.arguments.values() if each.given is not None]
+    cast = [argument for argument in kernel.arguments.values() if argument.given is not None]
     used = set(names_in(statements)) if cast else set[str]()
-    made: list[Statement] = []
+    variables: list[Statement] = []
     words: dict[str, Expr] = {}
     for argument in cast:
         if argument.name not in used:
@@ -134,6 +134,8 @@ def with_given_pointers(kernel: CKernel, statements: Sequence[Statement]) -> tup
         assert isinstance(argument.kind, Pointer)
         name = kernel.body.name(f"{argument.name}_words")
         plain = replace(argument.kind, restrict=False)
-        made.append(LocalVariable(argument.kind, name, Cast(plain, Name(argument.name))))
+        variables.append(LocalVariable(argument.kind, name, Cast(plain, Name(argument.name))))
         words[argument.name] = Name(name)
-    return (*made, *(renamed(s, words) for s in statements)) if made else tuple(statements)
+    return (
+        (*variables, *(renamed(s, words) for s in statements)) if variables else tuple(statements)
+    )

@@ -53,7 +53,7 @@ def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[State
     """
     if not _are_applied(long_functions(), statements):
         return tuple(statements)
-    return tuple(made for s in statements for made in _with_calls(s, times))
+    return tuple(call for s in statements for call in _with_calls(s, times))
 
 
 def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:

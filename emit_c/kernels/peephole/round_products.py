@@ -38,13 +38,13 @@ def round_products(statements: Sequence[Statement]) -> tuple[Statement, ...]:
 
 def _with_rounded(loop: For) -> list[Statement]:
     names = _added(loop.body)
-    made = (
+    statements = (
         replace(s, value=Apply(FUNCTIONS["rounded", ELEMENT_TYPES[number_of(s.kind)]], (s.value,)))
         if isinstance(s, Let) and s.name in names
         else s
         for s in loop.body
     )
-    return [loop.with_body(made)]
+    return [loop.with_body(statements)]
 
 
 def _added(body: Sequence[Statement]) -> set[str]:

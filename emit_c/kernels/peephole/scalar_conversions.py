@@ -84,13 +84,13 @@ def _one_by_one(statement: Statement, in_registers: set[str]) -> Sequence[Statem
 
 def _conversions(loop: For) -> set[Callee]:
     """The conversions in a loop."""
-    every = (e for s in nested(live(loop.body)) for each in trees(s) for e in walk(each))
+    every = (e for s in nested(live(loop.body)) for tree in trees(s) for e in walk(tree))
     return {e.function for e in every if isinstance(e, Apply) and _is_converted(e)}
 
 
 def _is_converted(call: Apply) -> bool:
     """Whether it converts a number that compilers do not know."""
-    return call.function in _ONE and any(names_of(each) for each in call.args)
+    return call.function in _ONE and any(names_of(arg) for arg in call.args)
 
 
 def _one(expr: Expr) -> Expr:

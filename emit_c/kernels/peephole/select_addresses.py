@@ -46,25 +46,25 @@ class _AddressedLoop:
 
     def statements(self) -> Sequence[Statement] | None:
         """The offsets and the loop; None if it chooses no address."""
-        made = self._addressed(self.loop.body)
-        return (*self.offsets, replace(self.loop, body=made)) if self.offsets else None
+        addressed = self._addressed(self.loop.body)
+        return (*self.offsets, replace(self.loop, body=addressed)) if self.offsets else None
 
     def _addressed(self, statements: Sequence[Statement]) -> tuple[Statement, ...]:
         """Statements with a load in place of each choice between two."""
-        made: list[Statement] = []
+        rewritten: list[Statement] = []
         for statement in statements:
             if not isinstance(statement, If):
-                made.append(statement)
+                rewritten.append(statement)
                 continue
             sides = map(self._addressed, (statement.then, statement.otherwise))
             choice = statement.with_blocks(*sides)
-            declared = made[-1] if made else None
+            declared = rewritten[-1] if rewritten else None
             load = self._load(choice, declared) if isinstance(declared, LocalVariable) else None
             if load:
-                made[-1] = load
+                rewritten[-1] = load
             else:
-                made.append(choice)
-        return tuple(made)
+                rewritten.append(choice)
+        return tuple(rewritten)
 
     def _load(self, choice: If, declared: LocalVariable) -> Let | None:
         """The value that a choice gives a variable, from a chosen address; None if it can't be."""
