@@ -247,8 +247,10 @@ def _contraction(tile: Tile) -> Iterator[Statement]:
     yield LocalVariable(kind, _W.name, Name("shared"))
     yield LocalVariable(kind, pointers[0].name, Name("each"))
     if tile.each != "r" and tile.apart is None:
-        yield Let("s64", _ROW.name, item(_STEPS, 4))
-        yield Let("s64", _ROW_3.name, _ROW * 3)
+        if tile.rows > 1:
+            yield Let("s64", _ROW.name, item(_STEPS, 4))
+        if tile.rows >= len(_REACHED):
+            yield Let("s64", _ROW_3.name, _ROW * 3)
     for here, there in pairwise(pointers):
         yield LocalVariable(kind, there.name, here + _ROW * len(_REACHED))
     made: list[Statement] = [*_step(tile)]

@@ -103,7 +103,7 @@ def run_in_python(address: int) -> None:
     call = records.PythonCallRecord.from_address(address)
     self = BY_HANDLE[call.executable]
     results = self.program.results
-    handles = _addresses(call.inputs, len(self.program.parameters))
+    handles = _addresses(call.given, len(self.program.parameters))
     given = zip(handles, _addresses(call.ins, len(handles)), strict=True)
     values = [value_in(handle, data) for handle, data in given]
     token = CANCELLED.set(ctypes.c_bool.from_address(call.cancelled))

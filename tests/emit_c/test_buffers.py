@@ -78,9 +78,9 @@ def test_scratch_memory():
         ENTRY e {
           x = f32[99,40] parameter(0)
           y = f32[40,40] parameter(1)
-          z = f32[99,40] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+          z = f32[99,40] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}
           n = f32[99,40] negate(z)
-          w = f32[99,40] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+          w = f32[99,40] dot(n, y), lhs_contracting_dims={1}, rhs_contracting_dims={1}
           ROOT s = f32[99,40] add(w, z)
         }"""
     )
