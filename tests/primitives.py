@@ -18,7 +18,7 @@ from codegen.schedule.interchange import interchange, reorder
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import bind, parallelize, vectorize
-from codegen.schedule.rfactor import rfactor
+from codegen.schedule.rfactor import deal, rfactor
 from codegen.schedule.stage import loading_tile, storing_tile
 from codegen.schedule.strip_mine import strip_mine
 from codegen.schedule.trace import attempt
@@ -60,6 +60,11 @@ def rested(choose, loop):
 def guarded(choose, loop):
     """The loop in whole blocks, in which iterations past the end do nothing."""
     return blocked(choose, loop, "guard")
+
+
+def repeated(choose, loop):
+    """The loop in whole blocks, in which iterations past the end do the last one again."""
+    return blocked(choose, loop, "again")
 
 
 def ended(choose, loop):
@@ -241,6 +246,13 @@ def factored(choose, loop):
     return divide(names, loop, choose([2, 4, 16]), inside)
 
 
+def dealt(choose, loop):
+    """The numbers of an inner fold dealt to lanes, of which some may have none."""
+    *before, fold, last = loop.body
+    lanes = deal(body(), fold, choose([1, 2, 4]), {"own": "s64"})
+    return [loop.with_body([*before, lanes, last])]
+
+
 def unrolled_by(choose, loop):
     """Two or three iterations at a time, with all their choices."""
     return unroll_by(body(), loop, choose([2, 3]), lambda *_: None)
@@ -301,6 +313,7 @@ PRIMITIVES = {
     guarded: (nest, 1.0),
     strip_mined: (from_zero, 1.0),
     ended: (counting, 1.0),
+    repeated: (nest, 0.3),
     unrolled: (nest, 1.0),
     unrolled_by: (nest, 1.0),
     jammed: (partial(nest, kinds=[None]), 0.3),
@@ -322,4 +335,5 @@ PRIMITIVES = {
     all_coalesced: (around_two, 1.0),
     unswitched: (choosing, 0.4),
     factored: (folding, 0.5),
+    dealt: (of_sums, 1.0),
 }

@@ -11,35 +11,38 @@ becomes, in blocks of 32,
 here. With other tails there is one loop over blocks, and bounds need not be known:
 
     for i_block < 90 by 32: for k < 32: i = i_block + k; if (i < 90) f(i)         guard
+    for i_block < 90 by 32: for k < 32: i = min(i_block + k, 89); f(i)            again
     for i_block < 90 by 32: for i_block <= i < min(i_block + 32, 90): f(i)        min
 
-A guard is what a grid of threads has. (Halide: `GuardWithIf`; Exo: `guard`.)
+A guard is what a grid of threads has. (Halide: `GuardWithIf`; Exo: `guard`.) Where threads need
+each other, those past the end do the last iteration again, and store nothing.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal, get_args
 
-from codegen.expressions import Group, Index, Name, as_expr, at_most, binary
+from codegen.expressions import Choose, Group, Index, Name, as_expr, at_most, binary
 from codegen.loops.work import trip_count
 from codegen.schedule.legality import (
     IllegalError,
     expect_count,
     expect_no_break,
+    expect_only_stores,
     expect_repeatable_iterations,
 )
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
 from codegen.schedule.trace import applied
 from codegen.schedule.unroll import copied
-from codegen.statements import For, If, Let, changed_in
+from codegen.statements import Assign, For, If, Let, base, blocks, changed_in
 from codegen.walk import names_of
 from optimizer.analysis.indexing import Counter, Sum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -48,7 +51,7 @@ if TYPE_CHECKING:
     _Inside = Callable[[For, Expr | int], Iterable[Statement]]
     _Rest = Callable[[For], Iterable[Statement]]
 
-Tail = Literal["cut", "guard", "min"]
+Tail = Literal["cut", "guard", "again", "min"]
 _TAILS = get_args(Tail)
 
 
@@ -73,7 +76,9 @@ def divide(
     inside : gives the statements for a block: for the loop over its iterations, which counts from
         0, and for the number of the first one. It is called again for what is left over.
     tail : "guard" for one loop over blocks that are all whole, with a condition in each iteration
-        where that is needed; "min" for blocks that end with the loop, and count as it does.
+        where that is needed; "again" for the same, where the last iteration is done again instead,
+        and only its stores have the condition; "min" for blocks that end with the loop, and count
+        as it does.
     rest : gives the statements for what is left over instead, as a loop that counts on from the
         blocks. Then bounds need not be known.
     word, inner : of the name of the counter of blocks; the name of that of a block's iterations.
@@ -83,7 +88,8 @@ def divide(
     IllegalError
         if the size is less than 1; if the loop does not count by 1, from one number that is known
         to another; with another tail or a rest, if it does not count by 1 to a number that stays
-        the same; or if an iteration may be the last.
+        the same; if an iteration may be the last; or if the last one may do something else when it
+        is done again.
     """
     expect_no_break(loop)
     expect_count("block", size)
@@ -91,8 +97,10 @@ def divide(
         raise IllegalError(f"there is no tail `{tail}`: there are {', '.join(_TAILS)}")
     if tail != "cut":
         counter = Name(body.name(f"{loop.name}_{word}"))
-        divided = partial(_guarded, inner=inner) if tail == "guard" else _ending
-        return [divided(body, loop, size, inside, counter)]
+        if tail == "min":
+            return [_ending(body, loop, size, inside, counter)]
+        divided = _guarded if tail == "guard" else _repeating
+        return [divided(body, loop, size, inside, counter, inner=inner)]
     numbers = LoopView(loop).bounds
     if rest is None:
         if numbers is None or numbers.step != 1:
@@ -175,6 +183,54 @@ def _guarded(body: Body, loop: For, size: int, inside: _Inside, block: Name, *, 
     reason = "each iteration is in one block, and those past the end do nothing"
     applied(f"divide by {size} with a guard", reason, loop, [blocks])
     return blocks.with_body(inside(lane, first))
+
+
+def _repeating(
+    body: Body, loop: For, size: int, inside: _Inside, block: Name, *, inner: str
+) -> For:
+    """The loop over blocks whose iterations past the end are the last one, and store nothing."""
+    numbers = LoopView(loop).bounds
+    if numbers is None or len(numbers) % size == 0:
+        return _guarded(body, loop, size, inside, block, inner=inner)
+    expect_only_stores(LoopView(loop))
+    _expect_fixed_end(loop)
+    reason = "each iteration is in one block, and one that is done again stores nothing"
+    number, last = Name(body.name(f"{loop.name}_number")), numbers[-1]
+    exists = binary("<", number, loop.stop)
+    value = Let(loop.kind, loop.name, Choose(exists, number, as_expr(last)))
+    statements = (value, *_where(exists, loop.body, LoopView(loop).declared))
+    numbered = replace(loop, name=number.name, body=statements)
+    lane, first = _block(body, numbered, block, size, inner)
+    lane = replace(lane, parallel=loop.parallel)
+    made = replace(_over_blocks(loop, size, block), body=(lane,))
+    whole = replace(lane, body=(Let(loop.kind, loop.name, _counted(lane)[number.name]),))
+    part = _part(loop, made.with_body([whole]))
+    at = {loop.name: at_most(part.at[loop.name], last)}
+    granted(SameIterations((loop,), (replace(part, at=at),), "again"))
+    applied(f"divide by {size}, the last again", reason, loop, [made])
+    return made.with_body(inside(lane, first))
+
+
+def _where(
+    condition: Expr, statements: Iterable[Statement], own: Collection[str]
+) -> Iterator[Statement]:
+    """Statements that store, but in arrays of their own, under a condition only."""
+
+    def is_store(s: Statement) -> bool:
+        return isinstance(s, Assign) and base(s.target) not in own
+
+    for stores, run in groupby(statements, is_store):
+        if stores:
+            yield If(condition, tuple(run))
+            continue
+        for s in run:
+            match s:
+                case For():
+                    yield s.with_body(_where(condition, s.body, own))
+                case If():
+                    yield s.with_blocks(*(_where(condition, side, own) for side in blocks(s)))
+                case _:
+                    yield s
 
 
 def _ending(_: Body, loop: For, size: int, inside: _Inside, block: Name) -> For:

@@ -251,6 +251,32 @@ def expect_only_folded(loop: LoopView, names: Collection[str]) -> str:
     return "the numbers may be folded in any order, and nothing reads the result before its end"
 
 
+def expect_only_stores(loop: LoopView) -> None:
+    """Raise unless an iteration, whose stores are left out, may run again, also at the same time.
+
+    What it loads may be what others have stored, but not where it loads.
+
+    Raises
+    ------
+    IllegalError
+        if an iteration folds, calls functions for their effect, or loads at an index that is
+        computed of what it may store.
+    """
+    if loop.statement.reductions:
+        raise IllegalError(f"the loop over {loop.name} folds, and would fold some numbers twice")
+    if any(isinstance(s, Forever | Try) for s in nested(loop.body)):
+        raise IllegalError(f"an iteration of the loop over {loop.name} may do more than store")
+    unknown, before = loop.written - loop.declared, -1
+    while len(unknown) > before:
+        before = len(unknown)
+        for s in nested(loop.body):
+            if isinstance(s, Let | LocalVariable | Assign) and unknown.intersection(names_in([s])):
+                unknown.add(base(s.target) if isinstance(s, Assign) else s.name)
+    for each in loop.accesses:
+        if each.index is not None and not unknown.isdisjoint(names_of(each.index)):
+            raise IllegalError(f"{each} may be at another index, once elements are stored")
+
+
 def expect_repeatable_iterations(loop: LoopView, count: int) -> str:
     """Raise unless iterations in turn may run a second time, after the last of them.
 

@@ -20,19 +20,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined, neutral
-from codegen.expressions import Load, Name
+from codegen.expressions import Group, Load, Name, as_expr
 from codegen.printer import shown
-from codegen.schedule.legality import IllegalError, expect_only_folded, expect_own_elements
+from codegen.schedule.legality import (
+    IllegalError,
+    expect_count,
+    expect_only_folded,
+    expect_own_elements,
+)
 from codegen.schedule.loop import LoopView
-from codegen.schedule.obligations import AnyOrder, granted
+from codegen.schedule.obligations import AnyOrder, Part, SameIterations, granted
 from codegen.schedule.trace import applied
-from codegen.statements import For, renamed
+from codegen.statements import For, LocalVariable, changed_in, renamed
+from codegen.walk import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from codegen.statements import Assign
+    from codegen.statements import Assign, Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,64 @@ def _into_elements(loop: For, parts: Mapping[str, Expr]) -> For:
             expect_own_elements(loop, elements)
         except IllegalError:
             return replace(made, simd=False)
+    return made
+
+
+def in_part(body: Body, loop: For, kinds: Mapping[str, str]) -> tuple[PartialFold, dict[str, Name]]:
+    """A loop that folds into variables of its own, and these by the variables that it folded into.
+
+    Raises
+    ------
+    IllegalError
+        as of `rfactor`.
+    """
+    own = {name: Name(body.name(name)) for _, name in folding_loop(loop).reductions}
+    return rfactor(loop, kinds, own), own
+
+
+def begun(fold: PartialFold, own: Mapping[str, Name], kinds: Mapping[str, str]) -> list[Statement]:
+    """The declarations of the variables of a part."""
+    return [LocalVariable(kinds[name], n.name, fold.starts[name]) for name, n in own.items()]
+
+
+def deal(body: Body, loop: For, lanes: int, kinds: Mapping[str, str]) -> For:
+    """A fold whose numbers are dealt to lanes by turns, each of which folds a part of its own.
+
+        for i < 90: total = total + x[i]
+
+    becomes, for 32 lanes,
+
+        for lane < 32: part = -0; for lane <= i < 90 by 32: part = part + x[i]; total = total + part
+
+    Neighbouring lanes so read neighbouring elements. (OpenMP: `schedule(static, 1)`; others: cyclic
+    distribution.)
+
+    Parameters
+    ----------
+    body : draws names.
+    kinds : the types of the variables that are folded into.
+
+    Raises
+    ------
+    IllegalError
+        as of `rfactor`; if there is no lane; or if the loop does not count by 1 to a number that
+        stays the same.
+    """
+    expect_count("loop over lanes", lanes)
+    counter, start = Name(loop.name), loop.start
+    if loop.step != 1 or not changed_in([loop]).isdisjoint(names_of(as_expr(loop.stop))):
+        raise IllegalError(f"the loop over {loop.name} does not count by 1 to one number")
+    lane = Name(body.name("lane"))
+    fold, own = in_part(body, loop, kinds)
+    first = lane if start == 0 else start + lane
+    each = replace(fold.loop, start=first, step=lanes, trip_count=None)
+    joined = fold.joined({name: Name(name) for name in own}, own)
+    inside = (*begun(fold, own, kinds), each, *joined)
+    made = For(lane.name, lanes, inside, reductions=tuple(fold.folds))
+    number = Group(counter - start) % lanes if start else counter % lanes
+    part = Part((made, each), {loop.name: counter}, {lane.name: number, loop.name: counter})
+    granted(SameIterations((loop,), (part,), "once"))
+    applied(f"deal to {lanes} lanes", "numbers are folded in any order", loop, [made])
     return made
 
 

@@ -77,7 +77,7 @@ def strip_mine(
         if left:
             whole_strip = (If(binary("<", Name(loop.name), whole), whole_strip, rest),)
         stop = whole + (1 if left else 0)
-        return replace(loop, stop=stop, body=whole_strip, simd=False, reductions=())
+        return replace(loop, stop=stop, body=whole_strip, simd=False)
 
     at, number = {loop.name: place}, Name(loop.name)
     inverse = {loop.name: number / size, within: number % size}

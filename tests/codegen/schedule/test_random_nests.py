@@ -20,6 +20,7 @@ from primitives import (
     parted,
     reordered,
     reordered_in_guards,
+    repeated,
     staged,
     strip_mined,
     tiled,
@@ -120,7 +121,18 @@ def test_what_is_refused_is_often_wrong(primitive, monkeypatch):
 
 @pytest.mark.parametrize(
     "primitive",
-    [divided, ended, guarded, strip_mined, unrolled, unrolled_by, parted, coalesced, staged],
+    [
+        divided,
+        ended,
+        guarded,
+        repeated,
+        strip_mined,
+        unrolled,
+        unrolled_by,
+        parted,
+        coalesced,
+        staged,
+    ],
 )
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_loop_that_may_end_early_stays_one(primitive, inside):

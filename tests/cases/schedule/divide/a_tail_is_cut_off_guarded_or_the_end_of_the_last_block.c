@@ -82,3 +82,27 @@ for (s64 i = 0; i < 10; i++) {
   y[i] = x[i];
 }
 // STAYS
+
+// All blocks are whole, and iterations past the end do the last one again, but store nothing.
+// RUN: divide(body, loop, 4, same, tail="again")
+for (s64 i = 0; i < 10; i++) {
+  y[i] = x[i];
+}
+// EXPECT
+for (s64 i_block = 0; i_block < 10; i_block += 4) {
+  for (s64 k_1 = 0; k_1 < 4; k_1++) {
+    const s64 i_number_1 = i_block + k_1;
+    const s64 i_1 = i_number_1 < 10 ? i_number_1 : 9;
+    if (i_number_1 < 10) {
+      y[i_1] = x[i_1];
+    }
+  }
+}
+
+// An index that is loaded may be another one, once the iteration has stored.
+// RUN: divide(body, loop, 4, same, tail="again")
+for (s64 i = 0; i < 10; i++) {
+  const s64 place = y[i];
+  y[i] = x[place];
+}
+// REFUSED: the load of x[place] may be at another index, once elements are stored

@@ -36,3 +36,28 @@ for (s64 i_block = 0; i_block < 8; i_block += 4) {
   }
 }
 total = total + parts[0];
+
+// Numbers are dealt to two lanes by turns; each has a part of its own.
+// RUN: deal(body, loop, 2, {"total": "f32"})
+#pragma fold + : total
+for (s64 i = 1; i < 9; i++) {
+  total = total + x[i];
+}
+// EXPECT
+#pragma fold + : total
+for (s64 lane = 0; lane < 2; lane++) {
+  f32 total_1 = -0.0f;
+  #pragma fold + : total_1
+  for (s64 i = 1 + lane; i < 9; i += 2) {
+    total_1 = total_1 + x[i];
+  }
+  total = total + total_1;
+}
+
+// The end must be known before.
+// RUN: deal(body, loop, 2, {"total": "f32"})
+#pragma fold + : total
+for (s64 i = 0; i < 9; i += 3) {
+  total = total + x[i];
+}
+// REFUSED: the loop over i does not count by 1 to one number
