@@ -66,7 +66,8 @@ def bind(loop: For, index: str) -> For:
     """The loop on the blocks of a GPU, or on the threads of a block: one for each iteration.
 
     What threads of a block store in an array that an iteration of the loop over blocks declares is
-    there for all of them after the loop.
+    there for all of them after the loop. What they fold, they join; then the first of them has the
+    result, and does what comes after. A loop inside that has the index, too, counts faster.
 
     Parameters
     ----------
@@ -75,41 +76,41 @@ def bind(loop: For, index: str) -> For:
     Raises
     ------
     IllegalError
-        as of `expect_bindable`; if it is no such index, if the bounds are not known, if the loop
-        folds, or if two iterations may access one element that one of them writes.
+        as of `expect_bindable`; if it is no such index, if the bounds are not known, if blocks
+        would fold together, or if two iterations may access one element that one of them writes.
     """
     if index not in INDICES:
         raise IllegalError(f"`{index}` is no index of a block or a thread")
     expect_bindable([replace(loop, bind=index)])
-    if loop.reductions:
-        raise IllegalError(f"the loop over {loop.name} folds, and threads would share the total")
+    if loop.reductions and index.startswith("blockIdx"):
+        raise IllegalError(f"the loop over {loop.name} folds, and blocks would share the total")
     if LoopView(loop).bounds is None:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
     reason = expect_independent(LoopView(loop))
+    granted(*(AnyOrder(op) for op, _ in loop.reductions))
     bound_loop = replace(loop, bind=index, simd=False)
     applied(f"bind to {index}", reason, loop, [bound_loop])
     return bound_loop
 
 
 def expect_bindable(statements: Iterable[Statement]) -> None:
-    """Raise unless bound loops around each other have different indices, and blocks are outside.
+    """Raise unless bound loops over blocks are outside of those over threads.
 
     Raises
     ------
     IllegalError
-        if two of them have one index, or if blocks are inside of threads: blocks do not share what
-        a thread has.
+        if blocks are inside of threads: blocks do not share what a thread has.
     """
-    bound = [s for s in nested(statements) if isinstance(s, For) and s.bind]
-    for loop in bound:
+    on_threads = (s for s in nested(statements) if isinstance(s, For) and _is_on(s, "threadIdx"))
+    for loop in on_threads:
         for s in nested(loop.body):
-            if not isinstance(s, For) or not s.bind:
-                continue
-            inside = f"the loop over {s.name}, inside of the one over {loop.name},"
-            if s.bind == loop.bind:
-                raise IllegalError(f"{inside} has {s.bind}, too")
-            if s.bind.startswith("block") and loop.bind.startswith("thread"):
+            if isinstance(s, For) and _is_on(s, "blockIdx"):
+                inside = f"the loop over {s.name}, inside of the one over {loop.name},"
                 raise IllegalError(f"{inside} has {s.bind}: threads are inside of blocks")
+
+
+def _is_on(loop: For, level: str) -> bool:
+    return loop.bind.startswith(level)
 
 
 def innermost(loop: For, change: Callable[[For], For]) -> For:

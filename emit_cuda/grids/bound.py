@@ -9,7 +9,9 @@ becomes, for 90 blocks of 32 threads that share `t`,
     i = blockIdx.x; k = threadIdx.x; t[k] = x[32 * i + k]; __syncthreads()
     k = threadIdx.x; y[32 * i + k] = t[31 - k]
 
-Each outermost loop is a launch of its own, so that nothing has to wait for other blocks.
+Each outermost loop is a launch of its own, so that nothing has to wait for other blocks. Loops
+around each other that are bound to one index share it: the inner one has its lowest digit. After a
+loop that folds, its threads meet, and the first of them has the result (`folding`).
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from codegen.elements.folds import all_joined
 from codegen.expressions import Cast, Name, binary
 from codegen.kinds import number_of
 from codegen.schedule.divide import divide
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
-from codegen.schedule.order import bind, expect_bindable
+from codegen.schedule.order import INDICES, bind, expect_bindable
 from codegen.schedule.unroll import copied
 from codegen.statements import (
     Assign,
@@ -36,11 +39,12 @@ from codegen.statements import (
     own_names,
     renamed,
 )
-from emit_cuda.grids.stages import BARRIER, CopyStage, Stage, block_for, stages
+from emit_cuda.grids.folding import ThreadParts, wrapped
+from emit_cuda.grids.stages import BARRIER, WARP, CopyStage, Stage, block_for, stages
 from hlo.errors.error import HloError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -100,6 +104,23 @@ def bound_stage(body: Body, loop: For, kind: str = "loop") -> Stage:
     return _BoundLaunch(body, loop).stage(kind)
 
 
+def _is_fold(statement: Statement) -> bool:
+    """Whether threads fold together."""
+    return isinstance(statement, For) and bool(statement.bind) and bool(statement.reductions)
+
+
+def _extent(statements: Sequence[Statement], index: str) -> int:
+    """How many blocks or threads along an index statements are done by."""
+    extents = [1]
+    for s in statements:
+        if isinstance(s, For):
+            own = (LoopView(s).trips or 1) if s.bind == index else 1
+            extents.append(own * _extent(s.body, index))
+        elif isinstance(s, If):
+            extents += [_extent(side, index) for side in blocks(s)]
+    return max(extents)
+
+
 def _is_bound(statement: Statement) -> bool:
     return isinstance(statement, For) and bool(statement.bind)
 
@@ -110,22 +131,23 @@ class _Surroundings:
 
     Attributes
     ----------
-    indices : those of the loops around it.
+    left : of each index of the loops around it, how many blocks or threads do an iteration of
+        these.
     known : the names of numbers of blocks and threads that are declared in it, or around it.
     repeats : it runs again and again.
     """
 
-    indices: frozenset[str]
+    left: Mapping[str, int]
     known: dict[Expr, Name]
     repeats: bool = False
 
     def inside(self, *, repeats: bool = False) -> _Surroundings:
         """A block inside of it."""
-        return _Surroundings(self.indices, {**self.known}, self.repeats or repeats)
+        return _Surroundings(self.left, {**self.known}, self.repeats or repeats)
 
-    def on(self, index: str) -> _Surroundings:
-        """The same block, where an iteration has become an index."""
-        return _Surroundings(self.indices | {index}, self.known, self.repeats)
+    def on(self, index: str, left: int) -> _Surroundings:
+        """The same block, where an iteration has become an index, or a digit of it."""
+        return _Surroundings({**self.left, index: left}, self.known, self.repeats)
 
 
 class _BoundLaunch:
@@ -139,11 +161,8 @@ class _BoundLaunch:
 
     def __init__(self, body: Body, statement: Statement) -> None:
         self.body, self.statement = body, _BoundNames(body).apart(statement)
-        self.sizes: dict[str, int] = {}
+        self.sizes = {index: _extent([statement], index) for index in INDICES}
         self.shared: list[tuple[str, str, int]] = []
-        for s in nested([statement]):
-            if isinstance(s, For) and s.bind:
-                self.sizes[s.bind] = max(self.sizes.get(s.bind, 1), LoopView(s).trips or 1)
 
     def stage(self, kind: str) -> Stage:
         """The launch, as one of a kind."""
@@ -151,33 +170,36 @@ class _BoundLaunch:
             expect_bindable([self.statement])
         except IllegalError as error:
             raise _refused(str(error)) from error
-        statements = tuple(self._lowered([self.statement], _Surroundings(frozenset(), {})))
+        statements = tuple(self._lowered([self.statement], _Surroundings({}, {})))
         grid, block = self._size("blockIdx"), self._size("threadIdx")
         threads = block[0] * block[1] * block[2]
         if threads > MOST_THREADS:
             raise _refused(f"a block of {threads:,} threads is larger than {MOST_THREADS:,}")
-        waits = bool(self.shared)
+        waits = bool(self.shared) or any(map(_is_fold, nested([self.statement])))
         return Stage(statements, grid, block, tuple(self.shared), kind=kind, waits=waits)
 
     def _size(self, level: str) -> Dim3:
-        x, y, z = (self.sizes.get(f"{level}.{axis}", 1) for axis in "xyz")
+        x, y, z = (self.sizes[f"{level}.{axis}"] for axis in "xyz")
         if max(y, z) > MOST_BLOCKS:
             raise _refused(f"there are no more than {MOST_BLOCKS:,} blocks along y and z")
         return x, y, z
 
     def _lowered(self, block: Sequence[Statement], place: _Surroundings) -> Iterator[Statement]:
         """Statements with indices in place of loops, and barriers between those of threads."""
-        is_thread = any(index.startswith("threadIdx") for index in place.indices)
-        for s in block:
+        is_thread = any(index.startswith("threadIdx") for index in place.left)
+        for number, s in enumerate(block):
             match s:
                 case LocalVariable(kind, name, _, int(size)) if not is_thread:
                     self.shared.append((number_of(kind), name, size))
                 case Assign(target):
-                    many = {index for index, size in self.sizes.items() if size > 1}
-                    if missing := many - place.indices:
+                    missing = [n for n, size in self.sizes.items() if place.left.get(n, size) > 1]
+                    if missing:
                         message = f"the store to {base(target)} is in no loop over {min(missing)}"
                         raise _refused(message)
                     yield s
+                case For() if _is_fold(s):
+                    yield from self._fold(s, block[number + 1 :], place)
+                    return
                 case For() if s.bind:
                     yield from self._index(s, place)
                 case For():
@@ -193,26 +215,71 @@ class _BoundLaunch:
 
     def _index(self, loop: For, place: _Surroundings) -> Iterator[Statement]:
         """A loop's iterations, each of them in the block or the thread of its number."""
-        numbers = LoopView(loop).bounds
-        assert numbers is not None
-        is_part = len(numbers) < self.sizes[loop.bind]
-        place = (place.inside() if is_part else place).on(loop.bind)
-        index = Cast(loop.kind, Name(loop.bind))
-        number: Expr = index * numbers.step if numbers.step != 1 else index
-        number = number + numbers.start if numbers.start else number
+        count, inner = LoopView(loop).trips or 0, _extent(loop.body, loop.bind)
+        is_part = count * inner < place.left.get(loop.bind, self.sizes[loop.bind])
+        number, digit = self._number(loop, place), self._digit(loop, place)
+        place = (place.inside() if is_part else place).on(loop.bind, inner)
         inside = loop.body
         value = number if _is_only_added(loop.name, inside) else place.known.get(number)
         made: list[Statement] = []
         if value is not None:
             inside = [renamed(s, {loop.name: value}) for s in inside]
         else:
-            made.append(Let(loop.kind, loop.name, Name(loop.bind) if number == index else number))
+            is_digit = number == Cast(loop.kind, digit)
+            made.append(Let(loop.kind, loop.name, digit if is_digit else number))
             place.known[number] = Name(loop.name)
         made += self._lowered(inside, place)
         if is_part:
-            yield If(binary("<", index, len(numbers)), tuple(made))
+            yield If(binary("<", Cast(loop.kind, digit), count), tuple(made))
         else:
             yield from made
+
+    def _digit(self, loop: For, place: _Surroundings) -> Expr:
+        """Which of a loop's iterations a block or a thread does."""
+        size, inner = self.sizes[loop.bind], _extent(loop.body, loop.bind)
+        left = place.left.get(loop.bind, size)
+        index = Name(loop.bind)
+        digit: Expr = index if left == size else index % left
+        return digit if inner == 1 else digit / inner
+
+    def _number(self, loop: For, place: _Surroundings) -> Expr:
+        """The counter of that iteration."""
+        numbers = LoopView(loop).bounds
+        assert numbers is not None
+        number: Expr = Cast(loop.kind, self._digit(loop, place))
+        number = number * numbers.step if numbers.step != 1 else number
+        return number + numbers.start if numbers.start else number
+
+    def _fold(
+        self, loop: For, after: Sequence[Statement], place: _Surroundings
+    ) -> Iterator[Statement]:
+        """Threads that fold a part each, and meet; the first of them does what comes after."""
+        operations, totals = zip(*loop.reductions, strict=True)
+        own = [s for s in loop.body if isinstance(s, LocalVariable) and s.size is None]
+        pairs = zip(loop.reductions, own, strict=False)
+        joins = all_joined([(op, Name(total), Name(s.name)) for (op, total), s in pairs])
+        inside, last = loop.body[: -len(totals)], loop.body[-len(totals) :]
+        if len(own) != len(totals) or last != joins:
+            raise _refused(f"the loop over {loop.name} folds no parts: see `deal`")
+        count, size = LoopView(loop).trips or 0, self.sizes[loop.bind]
+        in_warp = count <= WARP and count == place.left.get(loop.bind, size)
+        in_block = count == size and not place.repeats
+        if loop.bind != "threadIdx.x" or not (in_warp or in_block) or count & (count - 1):
+            raise _refused(f"the threads of the loop over {loop.name} can't meet")
+        yield from self._index(replace(loop, reductions=(), body=inside), place)
+        variables = [(number_of(s.kind), s.name) for s in own]
+        with self.body.block() as met:
+            ThreadParts(self.body, self._shared_array, variables, operations).join_threads(count)
+        yield from met
+        number = self._number(loop, place)
+        kinds = {total: kind for total, (kind, _) in zip(totals, variables, strict=True)}
+        then = self._lowered((*wrapped(joins, kinds), *after), place.on(loop.bind, 1))
+        yield If(binary("==", place.known.get(number, number), 0), tuple(then))
+
+    def _shared_array(self, kind: str, wanted: str, size: int) -> Name:
+        name = self.body.name(wanted)
+        self.shared.append((kind, name, size))
+        return Name(name)
 
 
 class _BoundNames:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Choose, Literal, Name, at_most, binary, conjoined
+from codegen.expressions import Name, at_most
+from codegen.schedule.divide import divide
+from codegen.schedule.order import bind
+from codegen.statements import For
+from emit_cuda.grids.bound import bound_stage
 from emit_cuda.grids.stages import WARP
-from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from codegen.elements.body import Body
     from codegen.expressions import Expr
+    from emit_cuda.grids.stages import Stage
 
 # Elements that a thread folds before it meets others, and threads of the blocks of short rows.
 EACH, PACKED = 16, 128
@@ -34,42 +36,21 @@ def threads_for(row: int) -> int:
     return min(MOST_THREADS, max(WARP, 1 << (-(-row // EACH) - 1).bit_length()))
 
 
-class RowGroups:
-    """A group of threads for each row: several groups a block, or a block for each.
+def on_groups(body: Body, rows: For, group: int, kind: str) -> Stage:
+    """The launch of a loop over rows, each of which a group of threads has.
 
-    Parameters
-    ----------
-    rows : how many there are.
-    group : threads of each; the warps of a block can fold one row together, but several only apart.
-
-    Attributes
-    ----------
-    row, lane : the row of this thread, and its number in the group.
-    exists : the condition that there is such a row; None where it always holds.
+    There are several groups in a block, or a block for each: its warps can fold one row together,
+    but several only apart. All threads of a warp come to the shuffles, as past the last row they do
+    that one again.
     """
-
-    def __init__(self, body: Body, rows: int, group: int) -> None:
-        self.body, self.rows, self.group = body, rows, group
-        self.packed = PACKED // group if group <= WARP else 1
-        x, block = Name("threadIdx.x"), Name("blockIdx.x")
-        own = block if self.packed == 1 else block * self.packed + x / group
-        row, self.exists = body.let("s64", "row", own), None
-        if rows % self.packed:
-            # All threads of a warp must come to the shuffles.
-            self.exists = binary("<", row, rows)
-            row = body.let("s64", "row", Choose(self.exists, row, Literal(rows - 1)))
-        self.row = counter(row.name, rows)
-        self.lane = body.let("s64", "lane", x % group if self.packed > 1 else x)
-
-    def first_thread(self) -> AbstractContextManager[None]:
-        """Statements of the first thread of each group that has a row."""
-        is_first = binary("==", self.lane, 0)
-        return self.body.when(conjoined([is_first, self.exists]) if self.exists else is_first)
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """The blocks of the launch, and the threads of each."""
-        return -(-self.rows // self.packed), self.packed * self.group
+    count = PACKED // group if group <= WARP else 1
+    if count > 1:
+        (divided,) = divide(
+            body, rows, count, lambda row, _: [bind(row, "threadIdx.x")], tail="again"
+        )
+        assert isinstance(divided, For)
+        rows = divided
+    return bound_stage(body, bind(rows, "blockIdx.x"), kind)
 
 
 class FoldParts:

@@ -1,4 +1,4 @@
-"""Softmax, layer norm and their kind: a group of threads owns a row, and reads it once.
+"""A writer of softmax, layer norm and their kind: threads own a row, and read it once.
 
 Between two folds all threads wait for the first one's result. So the kernel is a row of *passes*:
 in each, threads go through their elements of the row, and compute what the folds before it allow.
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import load, wide
 from codegen.expressions import Name, binary, indexed, item
+from codegen.schedule.order import bind
+from codegen.statements import For, LocalVariable, live
 from emit_cuda.grids.folding import shared_fold
-from emit_cuda.grids.groups import RowGroups, threads_for
+from emit_cuda.grids.groups import on_groups, threads_for
 from emit_cuda.loops import vectors
 from emit_cuda.loops.packs import Pack
 from emit_cuda.loops.pairs import TYPES as PAIRED
@@ -28,6 +30,7 @@ from optimizer.fusion.row_passes import row_passes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.statements import Statement
     from emit_cuda.grids.folding import SharedFold
     from emit_cuda.grids.kernel import GridKernel
     from emit_cuda.grids.stages import Stage
@@ -65,7 +68,9 @@ def row_stage(
             kernel, rows, row_passes(rows, computation, [r for r, _ in outputs]), outputs
         )
         row.write()
-    return kernel.stage(statements, *row.groups.size, "rows")
+    lanes = bind(For(row.lane, row.group, live(statements), parallel=True), "threadIdx.x")
+    nest = For(row.row, rows.count, (*row.shared, lanes), parallel=True)
+    return on_groups(kernel.body, nest, row.group, "rows")
 
 
 def _threads_for(row: int, width: int) -> int:
@@ -91,8 +96,10 @@ class _RowKernel:
         self.group = _threads_for(rows.size, vectors.width_for(arrays))
         self.width = vectors.width_of_rows(arrays, rows.size, self.group)
         self.each = -(-rows.size // (self.group * self.width))
-        self.groups = RowGroups(body, rows.count, self.group)
-        self.at = delinear(self.groups.row, rows.kept)
+        self.row, self.lane = body.name("row"), body.name("lane")
+        self.shared: list[Statement] = []
+        self.number = counter(self.row, rows.count)
+        self.at = delinear(self.number, rows.kept)
         self.kept: dict[Instruction, Name] = {}
         size = self.each * self.width
         for instr in self._fitting(size):
@@ -137,10 +144,9 @@ class _RowKernel:
             for instr, pointer in self.outputs:
                 if self.rows.is_narrow(instr):
                     value = body.stored(instr.shape.element_type, body.element(instr, self.at))
-                    body.assign(item(pointer, self.groups.row), value)
-        if stored:
-            with self.groups.first_thread():
-                body.add(*stored)
+                    body.assign(item(pointer, self.number), value)
+        with body.when(binary("==", Name(self.lane), 0) if stored else None):
+            body.add(*stored)
         for instr in [*self.kept, *(f for folds in self.passes.folds for f in folds)]:
             scalars.pop(instr, None)
 
@@ -149,6 +155,7 @@ class _RowKernel:
         body, scalars = self.body, self.body.environment.scalars
         folds = [f for f in (shared_fold(self.kernel, instr) for instr in instructions) if f]
         for fold in folds:
+            fold.shared = self._shared_array
             fold.begin()
         self._loop(number, folds)
         for fold, instr in zip(folds, instructions, strict=True):
@@ -156,13 +163,18 @@ class _RowKernel:
             kind = wide(instr.shape.element_type)
             scalars[instr] = tuple(body.let(kind, instr.name, v) for v in fold.finish())
 
+    def _shared_array(self, kind: str, wanted: str, size: int) -> Name:
+        name = self.body.name(wanted)
+        self.shared.append(LocalVariable(kind, name, size=size))
+        return Name(name)
+
     def _loop(self, number: int, folds: Sequence[SharedFold]) -> None:
         """The statements of a thread for each of its elements."""
         body, rows, scalars = self.body, self.rows, self.body.environment.scalars
         v, width = body.name("v"), self.width
         groups = rows.size // width
         with body.loop("k", self.each, unroll=bool(self.kept)) as k:
-            lane = counter(self.groups.lane.name, self.group)
+            lane = counter(self.lane, self.group)
             r = body.let("s64", "r", indexed(counter(k.name, self.each) * self.group + lane))
             element = counter(r.name, groups) * width + counter(v, width)
             within = delinear(element, rows.row)
@@ -192,7 +204,6 @@ class _RowKernel:
         body = self.body
         pairs = [(i, p) for i, p in self.outputs if i in self.passes.stores[number]]
         computed = [(i, p, body.element(i, index)) for i, p in pairs]
-        with body.when(self.groups.exists if computed else None):
-            for instr, pointer, value in computed:
-                target = item(pointer, linear(index, instr.shape.dims))
-                body.assign(target, body.stored(instr.shape.element_type, value))
+        for instr, pointer, value in computed:
+            target = item(pointer, linear(index, instr.shape.dims))
+            body.assign(target, body.stored(instr.shape.element_type, value))

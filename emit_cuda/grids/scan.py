@@ -172,14 +172,14 @@ class _RunningFold:
         """Each block leaves the fold of its part."""
         body, fold = self.body, self.fold
         row, _, begin, end = self._begin()
-
-        def add(i: Name) -> None:
+        thread = Name("threadIdx.x")
+        start = body.let("s64", "first", begin + thread)
+        with body.loop("i", end, start=start, step=THREADS) as i:
             index = self.lines.in_turn(row, counter(i.name, self.n))
             fold.fold.add([body.element(self.instr.operands[0], index)])
-
-        fold.fold_part("i", (begin, end), THREADS, add)
-        with body.when(binary("==", Name("threadIdx.x"), 0)):
-            fold.keep([self.partial], Name("blockIdx.x"))
+        fold.join_threads(THREADS)
+        with body.when(binary("==", thread, 0)):
+            body.assign(item(self.partial, Name("blockIdx.x")), self.total)
 
     def _scan(self, output: Name) -> None:
         """Each block runs through its row or part, tile by tile."""

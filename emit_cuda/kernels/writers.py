@@ -1,8 +1,8 @@
 """The table of writers: who writes the kernel of an instruction for the threads of a GPU.
 
-Elementwise kernels, and those that read transposed, are plain loops and a schedule that binds them
-(`grids.loop`, `grids.transposing`). All others are other algorithms, not other orders of a nest:
-each is written for its threads at once, by the writer of its kind.
+Elementwise kernels, those that read transposed, and reductions are plain loops and a schedule that
+binds them (`grids.loop`, `grids.transposing`, `grids.reduction`). All others are other algorithms,
+not other orders of a nest: each is written for its threads at once, by the writer of its kind.
 """
 
 from __future__ import annotations

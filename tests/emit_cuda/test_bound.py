@@ -8,7 +8,9 @@ import pytest
 
 import emit_cuda
 import hlo
-from codegen.expressions import Load, Name
+from codegen.elements.kernel import Scope
+from codegen.expressions import Literal, Load, Name
+from codegen.printer import text as printed
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, reading
 from codegen.schedule.interchange import interchange
@@ -16,8 +18,10 @@ from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import bind
 from codegen.schedule.stage import loading_tile
-from codegen.statements import For, LocalVariable
+from codegen.statements import Assign, For, LocalVariable
+from emit_cuda.grids.bound import bound_stage
 from emit_cuda.host.device import HostDevice
+from emit_cuda.kernels.kernel import CudaKernel
 from hlo import HloError
 from interpreter import evaluate
 from optimizer import prepare
@@ -175,6 +179,67 @@ def test_a_store_that_all_threads_would_do_is_refused():
 
     with pytest.raises(HloError, match=r"the store to z is in no loop over threadIdx\.x"):
         written(REVERSE.replace("ROWS", "90"), schedule)
+
+
+def folding(inside, count=32, **beside):
+    """A loop on threads that adds up, and a store of the sum."""
+    joined = Assign(Name("total"), Name("total") + Name("part"))
+    lanes = For("lane", count, (*inside, joined), reductions=(("+", "total"),), **beside)
+    total = LocalVariable("s32", "total", Literal(0))
+    last = Assign(Load(Name("y"), Literal(0)), Name("total"))
+    return For("block", 1, (total, lanes, last), bind="blockIdx.x")
+
+
+PART = LocalVariable("s32", "part", Name("lane"))
+
+
+def test_the_first_thread_has_what_all_fold():
+    """Sums of 16 numbers: 8 and 8, then 4 and 4, and so on."""
+    stage = bound_stage(CudaKernel(None, Scope()).body, folding([PART], 16, bind="threadIdx.x"))
+    assert stage.block == (16, 1, 1)
+    assert printed(stage.statements).splitlines()[-4:] == [
+        "  if (lane == 0) {",
+        "    total = (s32)((u32)total + (u32)part);",
+        "    y[0] = total;",
+        "  }",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("nest", "match"),
+    [
+        (folding([PART], 33, bind="threadIdx.x"), "threads of the loop over lane can't meet"),
+        (folding([PART], bind="threadIdx.y"), "threads of the loop over lane can't meet"),
+        (folding([], bind="threadIdx.x"), "the loop over lane folds no parts"),
+    ],
+)
+def test_threads_that_can_not_meet_are_refused(nest, match):
+    """Shuffles are among 2, 4, 8, 16 or 32 neighbours along x, of variables of their own."""
+    with pytest.raises(HloError, match=match):
+        bound_stage(CudaKernel(None, Scope()).body, nest)
+
+
+def test_blocks_do_not_fold_together():
+    with pytest.raises(IllegalError, match="blocks would share the total"):
+        bind(folding([PART]).body[1], "blockIdx.x")
+
+
+def test_two_loops_may_share_an_index():
+    """Of 96 threads, each computes one element of 3 rows; the inner loop has the lower digit."""
+
+    def schedule(body, loop):
+        return divide(body, loop, 32, in_rows, tail="guard")
+
+    def in_rows(block, _):
+        return [bind(block, "threadIdx.x")]
+
+    def on_one_index(body, loop):
+        (rows,) = schedule(body, loop)
+        return [bind(rows, "threadIdx.x")]
+
+    source = run(REVERSE.replace("ROWS", "96"), on_one_index)
+    assert "(s32)(threadIdx.x / 32) * 32" in source
+    assert "(s32)(threadIdx.x % 32)" in source
 
 
 def test_a_block_that_is_too_large_is_refused():

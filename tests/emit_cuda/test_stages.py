@@ -128,6 +128,7 @@ MODULES = {
     "largest": (largest((2, 1111)), "second stage of a reduction"),
     "two sums of a whole array": (moments((3000,), (0,)), "second stage of a reduction"),
     "two sums of rows": (moments((3, 77), (1,), "bf16"), "row reduction"),
+    "two sums of few columns": (moments((5, 200, 3), (1,)), "row reduction"),
     "two sums of columns": (moments((9, 80, 35), (0, 1)), "second stage of a reduction"),
     "running sum": (run((3, 100), 1), "running fold"),
     "of one long row": (run((3001,), 0, "s32"), "first stage of a running fold"),
@@ -163,7 +164,9 @@ def test_a_launch_says_its_kind(name):
     assert kind in {step.kind for step in emit_cuda.emit(module).steps}
 
 
-@pytest.mark.parametrize("name", ["two sums of rows", "two sums of columns"])
+@pytest.mark.parametrize(
+    "name", ["two sums of rows", "two sums of columns", "two sums of few columns"]
+)
 def test_reduces_of_a_fusion_share_a_loop(name):
     module, _ = MODULES[name]
     first, *others = emit_cuda.emit(module).steps
@@ -177,8 +180,8 @@ def test_reduces_of_a_fusion_share_a_loop(name):
 )
 def test_a_warp_reads_as_many_columns_as_a_line_of_memory_has(columns, kind, width):
     kernels = kernels_in_cuda(reduced((70, columns), (0,), kind), optimize=False)
-    shared = [name for each in kernels.written.values() for _, name, _ in each.stage.shared]
-    assert sum(name.startswith("tile") for name in shared) == width
+    shared = [each for kernel in kernels.written.values() for each in kernel.stage.shared]
+    assert [size for _, name, size in shared if name.startswith("tile")] == [width * 32 * 33]
 
 
 @pytest.mark.parametrize(

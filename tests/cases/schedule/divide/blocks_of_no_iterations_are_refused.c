@@ -26,4 +26,4 @@ for (s64 i = 0; i < 9; i++) {
 for (s64 i = 0; i < 9; i++) {
   y[i] = x[i];
 }
-// REFUSED: there is no tail `clip`: there are cut, guard, min
+// REFUSED: there is no tail `clip`: there are cut, guard, again, min

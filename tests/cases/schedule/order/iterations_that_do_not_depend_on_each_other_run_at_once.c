@@ -46,3 +46,27 @@ for (s64 i = 0; i < 9; i++) {
 for (s64 i = 0; i < 9; i++) {
   y[i] = x[i];
 }
+
+// Two loops on one index have its digits, the inner one the lowest.
+// RUN: bind(loop.with_body([bind(loop.body[0], "threadIdx.x")]), "threadIdx.x")
+for (s64 i = 0; i < 9; i++) {
+  for (s64 k = 0; k < 3; k++) {
+    y[3 * i + k] = x[i];
+  }
+}
+// EXPECT
+// bound to threadIdx.x
+for (s64 i = 0; i < 9; i++) {
+  // bound to threadIdx.x
+  for (s64 k = 0; k < 3; k++) {
+    y[i * 3 + k] = x[i];
+  }
+}
+
+// Blocks would have to wait for each other to fold.
+// RUN: bind(loop, "blockIdx.x")
+#pragma fold + : total
+for (s64 i = 0; i < 9; i++) {
+  total = total + x[i];
+}
+// REFUSED: the loop over i folds, and blocks would share the total

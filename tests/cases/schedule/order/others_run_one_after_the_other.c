@@ -25,15 +25,6 @@ for (s64 i = 0; i < 9; i++) {
 }
 // REFUSED: a loop or a branch is inside of the loop over i
 
-// Two loops cannot have the same threads.
-// RUN: bind(loop.with_body([bind(loop.body[0], "threadIdx.x")]), "threadIdx.x")
-for (s64 i = 0; i < 9; i++) {
-  for (s64 k = 0; k < 3; k++) {
-    y[3 * i + k] = x[i];
-  }
-}
-// REFUSED: the loop over k, inside of the one over i, has threadIdx.x, too
-
 // RUN: bind(loop, "threadIdx.x")
 for (s64 i = 0; i < n; i++) {
   y[i] = x[i];
