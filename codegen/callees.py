@@ -23,17 +23,15 @@ if TYPE_CHECKING:
 
 
 class Named(Protocol):
-    """A function as data, which knows its name in C: a `Callee`, or one that an emitter writes."""
+    """A function as data, which knows its name in C.
+
+    It is a `Callee`, one that an emitter writes, or the `Name` of one in the same file.
+    """
 
     @property
     def name(self) -> str:
         """The name in C."""
         ...
-
-
-def name_of(function: str | Named) -> str:
-    """The name in C of a function that is known by name, or as data."""
-    return function if isinstance(function, str) else function.name
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

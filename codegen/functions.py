@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from codegen.callees import name_of
 from codegen.expressions import Apply, Cast, Index, Name, Struct
 from codegen.kinds import Pointer, Record, base_of
 from codegen.statements import (
@@ -82,8 +81,7 @@ def mentions(function: Function) -> dict[str, Named | None]:
                 for operation, _ in reductions:
                     names.setdefault(operation)
             case Call(callee) | Try(callee):
-                known = None if isinstance(callee, str) else callee
-                names.setdefault(name_of(callee), known)
+                names.setdefault(callee.name, callee)
             case _:
                 pass
         for tree in trees(statement):
@@ -150,7 +148,7 @@ def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
             return statement if same else replace(statement, kind=other, value=new)
         case Call(function, arguments) | Try(function, arguments):
             values = tuple(_tree(value, names) for value in arguments)
-            called = names.get(function, function) if isinstance(function, str) else function
+            called = _tree(function, names) if isinstance(function, Name) else function
             return replace(statement, function=called, arguments=values)
         case For() | Forever():
             return statement.with_body(calling(statement.body, names))

@@ -18,7 +18,7 @@ from math import inf
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from codegen.callees import FUNCTIONS, name_of
+from codegen.callees import FUNCTIONS
 from codegen.evaluation import COMPARISONS
 from codegen.expressions import (
     Apply,
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
 # Numbers are kept below it: sums and products stay the same, whatever their order.
 _PRIME = (1 << 61) - 1
+_PARALLEL = FUNCTIONS["hlo_parallel"]
 _EXTREMES: dict[Callee, Callable[..., int]] = {
     FUNCTIONS["maximum", F32]: max,
     FUNCTIONS["minimum", F32]: min,
@@ -164,12 +165,12 @@ class Machine:
 
     def _effect(self, call: Call | Try) -> None:
         match call:
-            case Call("hlo_parallel", (Name(part), fields, count, _)):
+            case Call(function, (Name(part), fields, count, _)) if function is _PARALLEL:
                 self._run_in_threads(part, fields, count)
             case Call(function, arguments):
-                self._call(name_of(function), arguments)
+                self._call(function.name, arguments)
             case _:
-                raise UnsupportedError(f"it calls {call.function}")
+                raise UnsupportedError(f"it calls {call.function.name}")
 
     def _call(self, name: str, arguments: Sequence[Expr]) -> None:
         """Run a function; remember the call of one that is not known, which has numbers only."""
@@ -200,7 +201,7 @@ class Machine:
         known: dict[Expr, Expr] = dict(zip(fields, given_values, strict=True))
         bounds = {"begin": Literal(0), "end": count, "slot": Literal(0)}
         self._call(
-            name_of(call.function), [known.get(a) or substitute(a, bounds) for a in call.arguments]
+            call.function.name, [known.get(a) or substitute(a, bounds) for a in call.arguments]
         )
 
     def _declare(self, name: str, value: Expr | None, size: int | None) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from codegen.callees import name_of
 from codegen.expressions import (
     Apply,
     Cast,
@@ -223,9 +222,9 @@ def _line(statement: Let | LocalVariable | Assign | Call | Try | Break) -> str:
         case Assign(target, value):
             return f"{shown(target)} = {shown(value)};"
         case Call(function, arguments):
-            return f"{name_of(function)}({', '.join(map(shown, arguments))});"
+            return f"{function.name}({', '.join(map(shown, arguments))});"
         case Try(function, arguments):
-            call = f"{function}({', '.join(map(shown, arguments))})"
+            call = f"{function.name}({', '.join(map(shown, arguments))})"
             return f"{{ const int status = {call}; if (status) return status; }}"
         case Break(condition):
             return f"if ({shown(condition)}) break;"

@@ -74,9 +74,9 @@ class _FunctionKey:
                     self._declare(kind, name)
                 case For():
                     self._loop(statement)
-                case Call(str(function)) | Try(function):
-                    self._name(function)
-                case Call(function):
+                case Call(Name(name)) | Try(Name(name)):
+                    self._name(name)
+                case Call(function) | Try(function):
                     self.found.append(function)
                 case _:
                     pass

@@ -141,11 +141,11 @@ class Call:
 
     Attributes
     ----------
-    function : its name; or the function as data, of which the name is a part.
+    function : as data; one of the same file is known by its `Name`.
     work : about how many operations in vector lanes it does; 0 where that is not known.
     """
 
-    function: str | Named
+    function: Named
     arguments: tuple[Expr, ...]
     work: int = 0
 
@@ -154,7 +154,7 @@ class Call:
 class Try:
     """A call that gives 0, or a status with which the function that calls ends as well."""
 
-    function: str
+    function: Named
     arguments: tuple[Expr, ...]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Literal
 from codegen.statements import Try
 from emit_c.code.constants import CConstants
@@ -49,7 +50,7 @@ def write_call(
     constants = body.writer.constants
     assert isinstance(constants, CConstants)
     name = _provided(function, len(arrays))
-    called = constants.foreign.function(name, f"s32 {{}}({kinds})")
+    called = FUNCTIONS[constants.foreign.function(name, f"s32 {{}}({kinds})")]
     body.writer.fails = True
     body.add(Try(called, (Literal(number), *arrays)))
 

@@ -147,7 +147,7 @@ class _Loops:
         if equals:
             return Assign(self.tree(target), self.tree(value))
         called = read(target)
-        function, arguments = called.function.name, called.args  # type: ignore[union-attr]
+        function, arguments = called.function, called.args  # type: ignore[union-attr]
         return Call(function, tuple(map(self._indices, arguments)), work)
 
     def _block_or_break(self, line: str) -> If | Forever | Break:

@@ -1,6 +1,6 @@
 """Statements for tests, of expressions that are written as C."""
 
-from reading import read
+from reading import callee, read
 
 from codegen import statements
 
@@ -30,4 +30,5 @@ def If(condition, then, otherwise=()):  # noqa: N802
 
 
 def Call(function, arguments, work=0):  # noqa: N802
-    return statements.Call(function, tuple(map(tree, arguments)), work)
+    known = callee(function) if isinstance(function, str) else function
+    return statements.Call(known, tuple(map(tree, arguments)), work)

@@ -38,4 +38,4 @@ def write_permutation(body: Body, instr: Instruction, outputs: Sequence[Name]) -
     count, rows = pivots.shape.dims[-1], instr.shape.dims[-1]
     with body.loops(["b"], [prod(pivots.shape.dims[:-1])]) as (b,):
         length = address_of(body.pointer(pivots), b * count)
-        body.call("exchange_rows", length, count, address_of(outputs[0], b * rows), rows)
+        body.call(FUNCTIONS["exchange_rows"], length, count, address_of(outputs[0], b * rows), rows)

@@ -94,17 +94,17 @@ class Body:
         """Assign to a variable or an element."""
         self.add(Assign(target, as_expr(value)))
 
-    def call(self, function: str | Named, *arguments: Expr | int, work: int = 0) -> None:
+    def call(self, function: Named, *arguments: Expr | int, work: int = 0) -> None:
         """Call a function for its effect; `work` is as in `Call`."""
         self.add(Call(function, tuple(map(as_expr, arguments)), work))
 
-    def function(self, wanted: str, define: Callable[[str], Function]) -> str:
+    def function(self, wanted: str, define: Callable[[str], Function]) -> Name:
         """The name of a function made as `define(name)`, or of an equal one that is there."""
         function = define(self.name(wanted))
         known = self.writer.functions
         name = next((n for n in known if replace(function, name=n) == known[n]), function.name)
         known.setdefault(name, function)
-        return name
+        return Name(name)
 
     def name(self, wanted: str) -> str:
         """A fresh name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.expressions import Cast, Expr, Literal
 from codegen.kinds import Pointer, Record
 from codegen.statements import Call
@@ -13,7 +14,7 @@ LEAST_COPIED = 2 * machine.LEAST_WORK // 2 * 4
 
 def copied(target: Expr, source: Expr, size: int) -> Call:
     """A call that copies some bytes."""
-    function = "copy_many" if size >= LEAST_COPIED else "__builtin_memcpy"
+    function = FUNCTIONS["copy_many"] if size >= LEAST_COPIED else BUILTINS["memcpy"]
     return Call(function, (target, source, Literal(size)))
 
 

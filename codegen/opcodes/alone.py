@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.table import Rewritten, WholeArray, elements
 from codegen.expressions import Name, item
 from hlo.errors.error import HloError
@@ -33,10 +34,10 @@ def write_ragged_all_to_all(body: Body, instr: Instruction, outputs: Sequence[Na
     rows, result, starts, sizes, targets, _ = instr.operands
     from_, to = rows.shape.dims[0], result.shape.dims[0]
     bytes_ = _row_bytes(result.shape)
-    body.call("__builtin_memcpy", outputs[0], body.pointer(result), to * bytes_)
+    body.call(BUILTINS["memcpy"], outputs[0], body.pointer(result), to * bytes_)
     for k in range(starts.shape.size):
         body.call(
-            "copy_rows",
+            FUNCTIONS["copy_rows"],
             *(outputs[0], to, body.pointer(rows), from_, bytes_),
             *(item(body.pointer(vector), k) for vector in (starts, sizes, targets)),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.callees import FUNCTIONS
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.types import load
 from codegen.expressions import (
     Cast,
@@ -56,7 +56,7 @@ def bits_of(body: Body, value: Expr, kind: ElementType) -> Expr:
     if kind.is_complex:
         value_bits = body.variable(kind.name, "bits", stored)
         taken = body.variable("u64", "word")
-        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (value_bits,)), 8)
+        body.call(BUILTINS["memcpy"], Op("&", (taken,)), Op("&", (value_bits,)), 8)
         return taken
     if kind.name in ("f32", "f64"):
         return apply(FUNCTIONS["bits", kind], stored)
@@ -69,7 +69,7 @@ def from_bits(body: Body, bits: Expr, kind: ElementType) -> Expr:
     if kind.is_complex:
         whole = body.variable("u64", "word", bits)
         taken = body.variable(kind.name, "value")
-        body.call("__builtin_memcpy", Op("&", (taken,)), Op("&", (whole,)), 8)
+        body.call(BUILTINS["memcpy"], Op("&", (taken,)), Op("&", (whole,)), 8)
         return taken
     if kind.name in ("f32", "f64"):
         return apply(FUNCTIONS["from_bits", kind], Cast(word, Group(bits)))

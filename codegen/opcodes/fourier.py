@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import literal
 from codegen.expressions import Cast, Expr, Group, Literal, Name, at_most, indexed
@@ -31,6 +32,7 @@ from codegen.opcodes.fourier_lengths import (
     roots_of_unity,
 )
 from codegen.walk import address_of
+from hlo.types.element_type import U64
 from optimizer import machine
 from optimizer.memory.heap import aligned
 
@@ -146,7 +148,7 @@ class _LineBlock:
     ) -> None:
         """Let rows of words of 64 bits become columns."""
         ends = Cast(Pointer("u64"), Group(to)), Cast(Pointer("u64", const=True), Group(source))
-        self.body.call("hlo_transpose_u64", *ends, rows, columns, row, column)
+        self.body.call(FUNCTIONS["hlo_transpose", U64], *ends, rows, columns, row, column)
 
     def transform(self, n: int) -> None:
         """Transform all lines, by steps or as a convolution."""
@@ -171,7 +173,7 @@ class _LineBlock:
         products = self.transforms.constant(chirp_transform(n, longer), "chirp_transform")
         rest = (longer - n) * 2 * machine.WIDEST_VECTOR
         self._call("multiply_lines", self.x, factors, n, 0, work=4 * n)
-        self.body.call("__builtin_memset", self.x + n, 0, rest)
+        self.body.call(BUILTINS["memset"], self.x + n, 0, rest)
         self.transform(longer)
         self._call("multiply_lines", self.x, products, longer, 1, work=4 * longer)
         self.transform(longer)
@@ -184,7 +186,7 @@ class _LineBlock:
 
     def _call(self, function: str, *arguments: Expr | int, work: int) -> None:
         width = self.transforms.width
-        self.body.call(f"{function}_{self.kind}", *arguments, work=work * width)
+        self.body.call(FUNCTIONS[function, self.kind], *arguments, work=work * width)
 
 
 class Transforms:
@@ -283,9 +285,11 @@ class Transforms:
                 lines = (begin.at(group, line), begin.step, end.at(group, line), end.step)
                 numbers = (size, *map(int, conjugates))
                 work = 16 * size
-                self.body.call(f"multiply_numbers_{self.kind}", *lines, by, *numbers, work=work)
+                self.body.call(
+                    FUNCTIONS["multiply_numbers", self.kind], *lines, by, *numbers, work=work
+                )
                 if end is room and begin is not room:
-                    self.body.call("__builtin_memset", end.at(group, line, n), 0, rest)
+                    self.body.call(BUILTINS["memset"], end.at(group, line, n), 0, rest)
 
         multiply(transform.source, room, factors, n, (direction.inverse, False))
         self.write(LineTransform(longer, room, room, counts))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.callees import BUILTINS
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal, narrowed, store, wide
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, item
@@ -44,7 +44,9 @@ def write_cholesky(body: Body, instr: Instruction, outputs: Sequence[Name]) -> N
     with body.loops(["b"], [prod(batch)], parallel=True) as (b,):
         at = b * (n * n)
         ends = address_of(operand, at), address_of(outputs[0], at)
-        body.call(f"cholesky_{kind}", *ends, n, int(attrs.lower), work=4 * n**3)
+        body.call(
+            FUNCTIONS["cholesky", ELEMENT_TYPES[kind]], *ends, n, int(attrs.lower), work=4 * n**3
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +104,11 @@ def write_triangular_solve(body: Body, instr: Instruction, outputs: Sequence[Nam
     matrix, right = (body.pointer(o) for o in instr.operands)
     n, m = system.n, system.m
     size = instr.shape.size * instr.shape.element_type.bytes
-    body.call("__builtin_memcpy", outputs[0], right, size)
+    body.call(BUILTINS["memcpy"], outputs[0], right, size)
     with body.loops(["b"], [prod(instr.shape.dims[:-2])], parallel=True) as (b,):
         first_a, first_x = b * (n * n) + system.first_a, b * (n * m) + system.first_x
         body.call(
-            f"substitute_{kind}",
+            FUNCTIONS["substitute", ELEMENT_TYPES[kind]],
             *(address_of(matrix, first_a), system.row, system.column),
             *(address_of(outputs[0], first_x), system.down, system.across, n, m),
             *(int(system.unit_diagonal), int(system.conjugated)),

@@ -20,6 +20,7 @@ from codegen.expressions import Cast, Name, apply, binary, conjoined, item
 from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of
 from codegen.statements import Assign, Break, For, Forever, If
+from hlo.types.element_type import U64
 from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def sort_in_parts(
             body.add(If(within, (choice, Assign(count, count + 1))))
         body.add(For(name, n, tuple(gathered)))
         with body.block() as sorted_:
-            body.call("hlo_bucket_sort_u64", room, room + most, counts, count, words.chunks, 32)
+            given = room, room + most, counts, count, words.chunks, 32
+            body.call(FUNCTIONS["hlo_bucket_sort", U64], *given)
             name = body.name("j")
             put = Assign(item(keys, begin + Name(name)), Cast("u32", item(room, Name(name))))
             body.add(For(name, count, (put,), trip_count=most))

@@ -96,7 +96,7 @@ def _write_philox(body: Body, state: Sequence[Expr], data: Shape, output: Name) 
 def write_rng_get_and_update_state(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     """The state of the device's generator before it advances."""
     attrs = a.RngGetAndUpdateState.of(instr)
-    body.call("advance_random_state", outputs[0], Literal(attrs.delta, "s64"))
+    body.call(FUNCTIONS["advance_random_state"], outputs[0], Literal(attrs.delta, "s64"))
 
 
 elements.define_all(

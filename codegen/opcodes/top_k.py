@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.table import WholeArray, elements
 from codegen.expressions import Cast, Group, Literal, Name, binary, item
 from codegen.opcodes.comparators import SortKey, parts_of
@@ -102,7 +103,7 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
             body.add(For(name, size, tuple(compared), simd=simd, reductions=lanes))
             with body.block() as inside_block:
                 body.call(
-                    "hlo_insert_least" if sorts else "hlo_keep_least",
+                    FUNCTIONS["hlo_insert_least" if sorts else "hlo_keep_least"],
                     least,
                     k,
                     block,
@@ -112,7 +113,7 @@ def _write_least(body: Body, word: Callable[[Sum], Expr], n: int, k: int) -> Nam
             body.add(If(any_found, tuple(inside_block)))
         body.add(For(base, stop, tuple(statements), start=start, step=size))
     if not sorts:
-        body.call("hlo_sort_least", least, k)
+        body.call(FUNCTIONS["hlo_sort_least"], least, k)
     return least
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.table import WholeArray, elements
 from codegen.elements.types import literal
 from codegen.expressions import Cast, Choose, Expr, Group, Literal, Name, binary, indexed, item
@@ -31,7 +32,7 @@ def write_fft(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int:
     operand, rank = instr.operands[0], instr.shape.rank
     if operand.shape.size == 0 or 0 in attrs.fft_length:
         size = instr.shape.size * instr.shape.element_type.bytes
-        body.call("__builtin_memset", outputs[0], 0, size)
+        body.call(BUILTINS["memset"], outputs[0], 0, size)
         return 0
     kind = instr.shape.element_type.real
     transforms = Transforms(body, kind)
@@ -112,7 +113,7 @@ def _write_from_real(
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
         ends = address_of(complexes, line * n), address_of(target, line * (2 * half_length))
-        body.call(f"real_parts_apart_{kind}", *ends, roots, half, work=8 * n)
+        body.call(FUNCTIONS["real_parts_apart", kind], *ends, roots, half, work=8 * n)
 
 
 def _write_to_real(
@@ -145,7 +146,7 @@ def _write_to_real(
     roots = transforms.constant(roots_of_unity(n), "roots")
     with body.loops(["line"], [count], parallel=True) as (line,):
         ends = address_of(source, line * (2 * half_length)), address_of(complexes, line * n)
-        body.call(f"real_parts_together_{kind}", *ends, roots, half, work=8 * n)
+        body.call(FUNCTIONS["real_parts_together", kind], *ends, roots, half, work=8 * n)
     packed, back = LineLayout(target, 1, half, 0), Direction(inverse=True, scale=scale)
     transforms.write(LineTransform(half, lines, packed, (1, count), back))
 

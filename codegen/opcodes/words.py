@@ -122,7 +122,7 @@ class Words:
         body, n = self.body, self.n
         if self.counts:
             row = (words, spare, self.counts, n, self.chunks)
-            body.call(f"hlo_bucket_sort_{kind}", *row, low)
+            body.call(FUNCTIONS["hlo_bucket_sort", ELEMENT_TYPES[kind]], *row, low)
             return words
         most = 11 if n >= WIDE_DIGITS else 8
         digits = -(-bits // most)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.callees import BUILTINS
 from codegen.expressions import Name
 from codegen.opcodes.products import element_as, product_type
 from emit_c.contraction.copying import write_columns, write_row
@@ -249,8 +250,8 @@ def _copy_input(body: Body, plan: _ConvolutionPlan, source: _Input, copy: Name) 
     lhs, dims, steps = plan.lhs, plan.lhs.shape.dims, source.steps
     size, element_bytes = prod(source.sizes), plan.kind.bytes
     if source.sizes != dims:
-        body.call("__builtin_memset", copy, 0, size * element_bytes)
-    body.call("__builtin_memset", copy + size, 0, machine.READ_BEHIND * element_bytes)
+        body.call(BUILTINS["memset"], copy, 0, size * element_bytes)
+    body.call(BUILTINS["memset"], copy + size, 0, machine.READ_BEHIND * element_bytes)
     # Dimensions through which one loop leads in both are gone through as one.
     read = strides(dims)
     groups: list[list[int]] = []

@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.expressions import Cast, Expr, Group, Literal, Load, Name, indexed, item
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
 from codegen.statements import Assign, Let
 from codegen.walk import address_of
-from emit_c.contraction.transposing import LANES, transpose_name
+from emit_c.contraction.transposing import LANES
+from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Sum, counter, unknown
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ class CopiedRow:
         known = _number(count)
         length = count * size if known is None else known * size
         work = 2 * (known or 0)
-        body.call("__builtin_memcpy", to, address_of(self.pointer, first), length, work=work)
+        body.call(BUILTINS["memcpy"], to, address_of(self.pointer, first), length, work=work)
 
 
 def _number(count: Expr) -> int | None:
@@ -75,10 +77,10 @@ class Column:
         sizes : elements of a column, how many columns there are, and elements from row to row.
         """
         rows, columns, row = sizes
-        kind, function = f"u{self.bits}", transpose_name(self.bits)
+        kind = f"u{self.bits}"
         known = _number(columns)
         body.call(
-            function,
+            FUNCTIONS["hlo_transpose", ELEMENT_TYPES[kind]],
             Cast(Pointer(kind), Group(to)),
             Cast(Pointer(kind, const=True), Group(address_of(self.pointer, first))),
             *(rows, columns, row, self.apart),

@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS
 from codegen.expressions import Choose, Expr, Group, Literal, Name, binary, indexed, item
 from codegen.opcodes.folding import over
 from codegen.walk import address_of
@@ -94,7 +95,7 @@ class Packing(Cutting):
             # Whatever is in lanes without outputs is multiplied, and that must not be slow, as it
             # is with numbers near 0.
             size = (Literal(self.side) - count) * self.kind.bytes
-            body.call("__builtin_memset", address_of(packed, number) + count, 0, size)
+            body.call(BUILTINS["memset"], address_of(packed, number) + count, 0, size)
 
     def _of_kernel(self, part: KernelPart, along: Sum, steps: Index) -> tuple[Sum, Index]:
         """The feature and the contraction's index of elements that are packed side by side."""
@@ -144,7 +145,7 @@ class Packing(Cutting):
                 into = address_of(packed, number)
                 if rest:
                     size = depth * self.side * self.kind.bytes
-                    body.call("__builtin_memset", into, 0, size)
+                    body.call(BUILTINS["memset"], into, 0, size)
                 column.transpose(body, into, trace.loads[0], (depth, count, self.side))
 
     def first(self, body: Body, number: Sum, dim: Dim, side: int) -> Sum:

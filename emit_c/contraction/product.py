@@ -6,6 +6,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS
 from codegen.expressions import Cast, Choose, Expr, Group, Name, Op, binary, indexed, item
 from codegen.kinds import Pointer
 from codegen.opcodes.folding import over
@@ -231,7 +232,7 @@ class TiledProduct:
     def copy(self, body: Body, pointer: Expr) -> None:
         """Copy the input, with zeros after it."""
         rest = pointer + (self.copy_size - machine.READ_BEHIND)
-        body.call("__builtin_memset", rest, 0, machine.READ_BEHIND * self.kind.bytes)
+        body.call(BUILTINS["memset"], rest, 0, machine.READ_BEHIND * self.kind.bytes)
         instr, into = self.input.instr, self._steps
         lane = body.name("i")
         sizes = [self._sizes[d] for d in self.order]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.callees import FUNCTIONS
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.expressions import (
     Cast,
     Choose,
@@ -73,7 +73,9 @@ def _nothing(call: LapackCall, a: Matrix) -> Name:
 def _add_nothing(call: LapackCall, nothing: Name, *to: Matrix) -> None:
     """Add it to all elements."""
     for matrix in to:
-        call.body.call(f"add_to_each_{call.real}", *_parts(call, matrix), nothing)
+        call.body.call(
+            FUNCTIONS["add_to_each", ELEMENT_TYPES[call.real]], *_parts(call, matrix), nothing
+        )
 
 
 @lapack_call("potrf")
@@ -185,7 +187,7 @@ def _complex_vectors(call: LapackCall, packed: Matrix, imaginary: Matrix) -> Mat
     """Vectors of a real matrix: two real columns hold the parts of a pair of conjugate ones."""
     kind = "c64" if call.letter == "s" else "c128"
     vectors = call.array("vectors", packed.dims, kind)
-    function = f"conjugate_pairs_{kind}"
+    function = FUNCTIONS["conjugate_pairs", ELEMENT_TYPES[kind]]
     call.body.call(function, packed.name, imaginary.name, vectors.name, packed.dims[0])
     return vectors
 
@@ -233,7 +235,7 @@ def gtsv(call: LapackCall, lower: Matrix, diagonal: Matrix, upper: Matrix, b: Ma
     n = lower.dims[0]
     below = call.array("below", [max(0, n - 1)])
     size = max(0, n - 1) * (4 if call.letter == "s" else 16 if call.letter == "z" else 8)
-    call.body.call("__builtin_memcpy", below.name, lower.name + 1, size)
+    call.body.call(BUILTINS["memcpy"], below.name, lower.name + 1, size)
     info = call.lapack("gtsv", n, b.dims[1], below, diagonal, upper, b, b.leading)
     return lower, diagonal, upper, b, info
 

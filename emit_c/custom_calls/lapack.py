@@ -15,7 +15,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from codegen.callees import FUNCTIONS
+from codegen.callees import BUILTINS, FUNCTIONS, Callee
 from codegen.elements.memory import pointer_into
 from codegen.elements.types import wide
 from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, as_expr, item, letter
@@ -24,7 +24,7 @@ from codegen.printer import spelled
 from codegen.walk import address_of
 from emit_c.code.constants import CConstants
 from emit_c.code.foreign import SET_THREADS
-from emit_c.contraction.transposing import LANES, transpose_name
+from emit_c.contraction.transposing import LANES
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.custom_calls.lapack import COLUMN_MAJOR, LETTERS
 from interpreter.custom_calls.options import config
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     Routine = Callable[..., "Sequence[Matrix | Expr]"]
     Options = Mapping[str, Any]
 
+# A value that is not read.
+_IGNORE = Callee("ignore", None, "(void)")
 SMALL_MATRIX = 64 * 64
 """Chosen: elements of matrices of which each thread takes some."""
 LARGE_SYSTEM, LARGE_MATRIX = 128 * 128, 1024 * 1024
@@ -109,7 +111,7 @@ class LapackCall:
         """A matrix or vector full of zeros."""
         array = self._memory(name, tuple(dims), kind or self.kind)
         size = prod(dims) * ELEMENT_TYPES[array.kind].bytes
-        self.body.call("__builtin_memset", array.name, 0, size)
+        self.body.call(BUILTINS["memset"], array.name, 0, size)
         return array
 
     def copied(self, operand: Instruction, batch: Index, rank: int) -> Matrix:
@@ -158,7 +160,7 @@ class LapackCall:
         function = self._foreign(name, f"s32 {{}}({kinds})")
         with self._threads(arguments, LARGE_MATRIX):
             # A variable, since values that nobody reads are left out.
-            call = apply(FUNCTIONS[function], COLUMN_MAJOR, *map(_value, arguments))
+            call = apply(function, COLUMN_MAJOR, *map(_value, arguments))
             self.returned.append(self.body.variable("s32", "info", call, work=_work(arguments)))
         return self.returned[-1]
 
@@ -180,16 +182,16 @@ class LapackCall:
             return
         function = self._foreign(SET_THREADS, "void {}(s32)")
         for count in (0, 1):  # 0 for all
-            with self.body.when(Name(function)):
+            with self.body.when(Name(function.name)):
                 self.body.call(function, count)
             if count == 0:
                 yield
 
-    def _foreign(self, name: str, declaration: str) -> str:
-        """The name by which the C calls a function of another library."""
+    def _foreign(self, name: str, declaration: str) -> Callee:
+        """A function of another library."""
         constants = self.body.writer.constants
         assert isinstance(constants, CConstants)
-        return constants.foreign.function(name, declaration)
+        return FUNCTIONS[constants.foreign.function(name, declaration)]
 
     def option(self, key: str) -> Letter:
         """A letter among the options, which `check_call` has looked at."""
@@ -246,11 +248,12 @@ def _in_squares(matrix: Matrix) -> bool:
 
 def _transpose(body: Body, kind: str, to: Expr, from_: Expr, dims: Sequence[int]) -> None:
     """Write the rows of a matrix from its columns, or the other way round."""
-    bits, (rows, columns) = ELEMENT_TYPES[kind].bits, dims
-    kinds = Pointer(f"u{bits}"), Pointer(f"u{bits}", const=True)
+    word, (rows, columns) = ELEMENT_TYPES[f"u{ELEMENT_TYPES[kind].bits}"], dims
+    kinds = Pointer(word.name), Pointer(word.name, const=True)
     pointers = Cast(kinds[0], Group(to)), Cast(kinds[1], Group(from_))
     numbers = rows, columns, columns, rows
-    body.call(transpose_name(bits), *pointers, *numbers, work=2 * rows * columns)
+    function = FUNCTIONS["hlo_transpose", word]
+    body.call(function, *pointers, *numbers, work=2 * rows * columns)
 
 
 def _of_kind(kind: str, result: Matrix | Expr, index: Index) -> Expr:
@@ -288,13 +291,13 @@ def batched(
             results = routine(call, *(call.copied(x, at, rank) for x, rank in pairs))
             for info in call.returned:
                 if info not in results[: len(outputs)]:
-                    body.call("(void)", info)
+                    body.call(_IGNORE, info)
             for output, shape, result in zip(outputs, shapes, results, strict=False):
                 call.store(output, shape, at, result)
         # The old calls count room to work in among their results, which nobody writes.
         for output, shape in list(zip(outputs, shapes, strict=True))[len(results) :]:
             size = shape.size * shape.element_type.bytes
-            body.call("__builtin_memset", output, 0, size)
+            body.call(BUILTINS["memset"], output, 0, size)
         return call.scratch
 
     return write

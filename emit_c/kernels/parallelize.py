@@ -15,6 +15,7 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import Expr, Group, Literal, Member, Name, Op, Struct
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, Record, unrestricted
@@ -141,9 +142,9 @@ class _Split:
         run = self.kernel.body.function(f"{self.name}_iterations", self._define_iterations)
         part = self.kernel.body.function(f"{self.name}_part", lambda name: self._unpack(name, run))
         values = tuple(Name(each.name) for each in (*self.given, *self._own))
-        given = Op("&", (Struct(Record(part), values),)) if values else Literal(0)
+        given = Op("&", (Struct(Record(part.name), values),)) if values else Literal(0)
         grain = max(1, machine.LEAST_WORK * self.trip_count // max(work(self.nest[:1]), 1))
-        return Call("hlo_parallel", (Name(part), given, Literal(self.trip_count), Literal(grain)))
+        return Call(_PARALLEL, (part, given, Literal(self.trip_count), Literal(grain)))
 
     @property
     def _own(self) -> list[Parameter]:
@@ -157,7 +158,7 @@ class _Split:
         parameters = (*self.given, *self._own, *_RANGE)
         return Function(name, parameters, body, remark=_OF_ITERATIONS)
 
-    def _unpack(self, name: str, run: str) -> Function:
+    def _unpack(self, name: str, run: Name) -> Function:
         """The function that the runtime library calls."""
         fields = [Parameter(unrestricted(p.kind), p.name) for p in (*self.given, *self._own)]
         given = LocalVariable(Pointer(Record(name), const=True), "given", Name("arguments"))
@@ -193,6 +194,7 @@ class _Split:
         )
 
 
+_PARALLEL = FUNCTIONS["hlo_parallel"]
 _RANGE = (Parameter("s64", "begin"), Parameter("s64", "end"))
 # Comments in the functions, since the HLO that they compute is above the kernel, after them.
 _OF_ITERATIONS = "Some iterations of a loop of the next kernel, which one thread takes."

@@ -185,7 +185,7 @@ class _Roundings:
         room = -(-count // machine.LANES) * machine.LANES
         for element, array in self.loaded.values():
             yield LocalVariable("f32", array.name, size=room)
-            yield _call("load_each_f16", [array, self._first(element, start)], count)
+            yield _call("load_each", [array, self._first(element, start)], count)
         known = {let: Load(array, lane) for let, (_, array) in self.loaded.items()}
         for stage in range(max(rounding.stage for rounding in self.found) + 1):
             here = [rounding for rounding in self.found if rounding.stage == stage]
@@ -194,7 +194,7 @@ class _Roundings:
             yield fresh(self.body, computed(_knowing(block, known), numbers))
             for rounding in here:
                 if isinstance(rounding.statement, Let):
-                    yield _call("narrow_each_f16", [rounding.array, rounding.array], count)
+                    yield _call("narrow_each", [rounding.array, rounding.array], count)
                     known[rounding.statement.name] = Load(rounding.array, lane)
         stores = [
             rounding.statement for rounding in self.found if isinstance(rounding.statement, Assign)
@@ -207,7 +207,7 @@ class _Roundings:
                 rounding.statement.target, Load
             ):
                 first = self._first(rounding.statement.target, start)
-                yield _call("store_each_f16", [first, rounding.array], count)
+                yield _call("store_each", [first, rounding.array], count)
 
     def _first(self, element: Load, start: Expr | int) -> Expr:
         """The address of the element of a block's first lane."""
@@ -230,6 +230,6 @@ def _knowing(loop: For, values: dict[str, Load]) -> For:
     )
 
 
-def _call(function: str, arrays: Sequence[Expr], count: int) -> Call:
+def _call(stem: str, arrays: Sequence[Expr], count: int) -> Call:
     """The call that rounds so many numbers."""
-    return Call(function, (*arrays, Literal(count)), machine.FUNCTION_WORK * count)
+    return Call(FUNCTIONS[stem, F16], (*arrays, Literal(count)), machine.FUNCTION_WORK * count)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, cast
 
-from codegen.callees import FUNCTIONS
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.table import WholeArray
 from codegen.expressions import Cast, Literal, Name, Struct, apply, array_of, item
 from codegen.functions import Function, Parameter
@@ -32,6 +32,7 @@ from optimizer.expanders.degenerate_collective_remover import is_alone
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from codegen.callees import Callee
     from codegen.elements.body import Body
     from codegen.expressions import Expr
     from hlo.instruction import Computation, Instruction
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 _ANY, _READ = Pointer("void"), Pointer("void", const=True)
 NOTHING = Literal(0)
+_COLLECTIVE, _START = FUNCTIONS["hlo_collective"], FUNCTIONS["hlo_start"]
 # As in devices.h.
 _KINDS = {
     name: number
@@ -54,7 +56,7 @@ _KINDS = {
 
 def _call(
     body: Body,
-    function: str,
+    function: Callee,
     kind: str,
     instr: Instruction,
     inputs: Sequence[Expr],
@@ -77,7 +79,7 @@ def _call(
     _try(body, function, *arguments)
 
 
-def _try(body: Body, function: str, *arguments: Expr) -> None:
+def _try(body: Body, function: Callee, *arguments: Expr) -> None:
     body.writer.fails = True
     body.add(Try(function, arguments))
 
@@ -107,8 +109,8 @@ def _whole(shape: Shape) -> tuple[int, int, int]:
     return 1, shape.size * shape.element_type.bytes, shape.element_type.bytes
 
 
-def _start_or_all(instr: Instruction) -> str:
-    return "hlo_start" if instr.opcode.endswith("-start") else "hlo_collective"
+def _start_or_all(instr: Instruction) -> Callee:
+    return _START if instr.opcode.endswith("-start") else _COLLECTIVE
 
 
 # ---------------------------------------------------------------------------------- reductions
@@ -120,13 +122,13 @@ def write_reduction(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     shapes = [o.shape for o in instr.operands]
     along = instr.attrs.dimensions[0] if isinstance(instr.attrs, a.ReduceScatter) else 0
     sizes = [n for s in shapes for n in (_blocks(s, along) if scatters else _whole(s))]
-    folds = [Name(_fold(body, s.element_type, instr.called[0])) for s in shapes]
+    folds = [_fold(body, s.element_type, instr.called[0]) for s in shapes]
     inputs = [body.pointer(o) for o in instr.operands]
     kind = "reduce-scatter" if scatters else "all-reduce"
     _call(body, _start_or_all(instr), kind, instr, inputs, outputs, sizes, folds=folds)
 
 
-def _fold(body: Body, kind: ElementType, computation: Computation) -> str:
+def _fold(body: Body, kind: ElementType, computation: Computation) -> Name:
     """The C function that combines two arrays element by element, in the order of the operands."""
     names = [body.name(name) for name in ("to", "left", "right", "count")]
     to, left, right, count = map(Name, names)
@@ -177,7 +179,7 @@ def write_all_to_all(body: Body, instr: Instruction, outputs: Sequence[Name]) ->
         for n in (_blocks(o.shape, dimensions[0]) if dimensions else _whole(o.shape))
     ]
     kind = "all-to-all" if dimensions else "all-to-all of arrays"
-    _call(body, "hlo_collective", kind, instr, inputs, outputs, sizes)
+    _call(body, _COLLECTIVE, kind, instr, inputs, outputs, sizes)
 
 
 def write_broadcast(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
@@ -189,9 +191,7 @@ def write_broadcast(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     read = [body.pointer(o) for o in operands]
     sizes = [n for o in operands for n in _whole(o.shape)]
     number = body.variable("s64", "root", Struct(None, (root,)), 1)
-    _call(
-        body, "hlo_collective", "collective-broadcast", instr, read, outputs, sizes, numbers=number
-    )
+    _call(body, _COLLECTIVE, "collective-broadcast", instr, read, outputs, sizes, numbers=number)
 
 
 def write_permute(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
@@ -227,7 +227,7 @@ def _write_slices(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
         _write_contexts(body, outputs[first + len(held) :])
     for output, pointer, shape in zip(targets, held, shapes[1], strict=True):
         size = shape.size * shape.element_type.bytes
-        body.call("__builtin_memcpy", output, pointer, size)
+        body.call(BUILTINS["memcpy"], output, pointer, size)
     starts: list[Expr] = []
     numbers: list[int] = []
     sizes = iter(attrs.slice_sizes)
@@ -241,7 +241,7 @@ def _write_slices(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
     )
     brought = [n for shape in shapes[0] for n in _whole(shape)]
     _call(
-        body, "hlo_collective", "slices", instr, [*sources, places], targets,
+        body, _COLLECTIVE, "slices", instr, [*sources, places], targets,
         [*brought, 1, 8 * len(starts), 8], numbers=_table(body, "boxes", numbers),
     )  # fmt: skip
 
@@ -282,13 +282,13 @@ def write_ragged(body: Body, instr: Instruction, outputs: Sequence[Name]) -> Non
     inputs = [body.pointer(o) for o in (rows, *vectors[:3])]
     sizes = [n for o in (rows, *vectors[:3]) for n in _whole(o.shape)]
     row = result.shape.size // max(result.shape.dims[0], 1) * result.shape.element_type.bytes
-    body.call("__builtin_memcpy", outputs[0], body.pointer(result), row * result.shape.dims[0])
+    body.call(BUILTINS["memcpy"], outputs[0], body.pointer(result), row * result.shape.dims[0])
     numbers = (
         rows.shape.dims[0], result.shape.dims[0], row, vectors[0].shape.size,
         *(v.shape.element_type.bytes for v in vectors[:3]),
     )  # fmt: skip
     _call(
-        body, "hlo_collective", "ragged-all-to-all", instr, inputs, outputs, sizes,
+        body, _COLLECTIVE, "ragged-all-to-all", instr, inputs, outputs, sizes,
         numbers=_table(body, "rows", numbers),
     )  # fmt: skip
 
@@ -306,7 +306,7 @@ def write_done(body: Body, instr: Instruction, _outputs: Sequence[Name]) -> None
     """The end of a collective, whose results the start has given a place."""
     start = instr.operands[0]
     if not getattr(start.attrs, "slice_sizes", ()):
-        _try(body, "hlo_finish", _site(body, start))
+        _try(body, FUNCTIONS["hlo_finish"], _site(body, start))
 
 
 def write_send(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
@@ -316,9 +316,9 @@ def write_send(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
     inputs = _pointers(body, operand)
     sizes = [s.size * s.element_type.bytes for _, s in operand.shape.leaves() if s.is_array]
     for output, pointer, size in zip(outputs, inputs, sizes, strict=False):
-        body.call("__builtin_memcpy", output, pointer, size)
+        body.call(BUILTINS["memcpy"], output, pointer, size)
     _write_contexts(body, outputs[len(inputs) :])
-    _mail(body, "hlo_send", [_site(body, instr)], _READ, inputs, sizes)
+    _mail(body, FUNCTIONS["hlo_send"], [_site(body, instr)], _READ, inputs, sizes)
 
 
 def write_receive(body: Body, instr: Instruction, outputs: Sequence[Name]) -> None:
@@ -326,7 +326,7 @@ def write_receive(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
     _refuse_host(instr)
     shapes = [s for _, s in instr.shape.elements[0].leaves() if s.is_array]
     for output, shape in zip(outputs, shapes, strict=False):
-        body.call("__builtin_memset", output, 0, shape.size * shape.element_type.bytes)
+        body.call(BUILTINS["memset"], output, 0, shape.size * shape.element_type.bytes)
     body.assign(item(outputs[-1], 0), _site(body, instr))
 
 
@@ -336,7 +336,7 @@ def write_receive_done(body: Body, instr: Instruction, outputs: Sequence[Name]) 
     sizes = [s.size * s.element_type.bytes for _, s in instr.shape.leaves() if s.is_array]
     context = _pointers(body, instr.operands[0])[-1]
     begun = Cast("s64", item(context, 0))
-    _mail(body, "hlo_receive", [_site(body, instr), begun], _ANY, outputs, sizes)
+    _mail(body, FUNCTIONS["hlo_receive"], [_site(body, instr), begun], _ANY, outputs, sizes)
 
 
 def write_send_done(_body: Body, instr: Instruction, _outputs: Sequence[Name]) -> None:
@@ -346,7 +346,7 @@ def write_send_done(_body: Body, instr: Instruction, _outputs: Sequence[Name]) -
 
 def _mail(
     body: Body,
-    function: str,
+    function: Callee,
     sites: list[Expr],
     kind: Pointer,
     arrays: Sequence[Name],

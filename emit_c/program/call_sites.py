@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from codegen.callees import name_of
 from optimizer.analysis.cost import operations, traffic
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class KernelStep:
     @property
     def site(self) -> KernelSite:
         """The work of the call."""
-        return site(name_of(self.call.function), self.instruction, self.computed)
+        return site(self.call.function.name, self.instruction, self.computed)
 
 
 # A step of a C function: a kernel runs, or some other statements do.

@@ -54,7 +54,7 @@ def with_clocks(program: Program) -> Program:
 def _clocks(callers: Callers) -> str:
     rows = callers.table.rows if callers.table else ()
     direct = callers.kernel_steps[: len(callers.kernel_steps) - len(rows)]
-    calls = {step.call.function: step.call for step in direct}
+    calls = {step.call.function.name: step.call for step in direct}
     macros = (
         (_TRY if isinstance(call, Try) else _CALL).format(kernel=kernel)
         for kernel, call in calls.items()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.table import is_of_scalars
 from codegen.expressions import Literal, Name, Op, Struct, binary, negated
 from codegen.kinds import Record
@@ -36,7 +37,7 @@ and 95 if it asks from the first step on."""
 
 def call(function: FunctionWriter, computation: Computation, role: str) -> Try:
     """The call of a computation's function."""
-    return Try(function.module.function(computation, role), HANDED_ON_NAMES)
+    return Try(Name(function.module.function(computation, role)), HANDED_ON_NAMES)
 
 
 def write_call(function: FunctionWriter, instr: Instruction) -> None:
@@ -77,7 +78,7 @@ def write_in_variables(function: FunctionWriter, loop: Instruction) -> None:
 
 def _poll(patience: Name) -> Try:
     """The statement with which a loop asks whether it has to stop."""
-    return Try("asked_to_stop", (Op("&", (patience,)),))
+    return Try(FUNCTIONS["asked_to_stop"], (Op("&", (patience,)),))
 
 
 def _patience(loop: Instruction) -> Struct:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from codegen.callees import FUNCTIONS
 from codegen.program.check import check, check_depth
 from codegen.program.collectives import NONE, Meetings
 from codegen.program.head import head
@@ -128,7 +129,7 @@ def emit(
         flushes=chosen.subnormals == "flush",
     )
     if any(i.opcode == "rng-get-and-update-state" for i in module.instructions()):
-        writer.prologue = (Call("seed_random_state", ()),)
+        writer.prologue = (Call(FUNCTIONS["seed_random_state"], ()),)
     writer.function(module.entry, "the entry", ENTRY)
     writer.memory.settle()
     entry = writer.functions[ENTRY]

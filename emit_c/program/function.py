@@ -87,7 +87,9 @@ class FunctionWriter(Schedule):
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
         function = self.module.kernels.add(kernel, instr.name, comment, statements)
         pointers = tuple(kernel.arguments)
-        call = (Try if kernel.writer.has_status else Call)(function, tuple(map(Name, pointers)))
+        call = (Try if kernel.writer.has_status else Call)(
+            Name(function), tuple(map(Name, pointers))
+        )
         self.step(KernelStep(call, instr, tuple(kernel.writer.computed)), uses=pointers)
 
     def finish(self) -> RelocatableFunction:

@@ -42,9 +42,9 @@ def iteration_on_swapped_buffers(
         size = shape.size * shape.element_type.bytes
         moves.append(copied(Name(str(there[swap.leaf])), Name(str(here)), size))
     return (
-        Try(condition, HANDED_ON_NAMES),
+        Try(Name(condition), HANDED_ON_NAMES),
         If(ended, (*moves, Break(Literal(1)))),
-        Try(body, HANDED_ON_NAMES),
+        Try(Name(body), HANDED_ON_NAMES),
     )
 
 

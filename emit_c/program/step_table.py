@@ -111,12 +111,12 @@ class StepTable:
     def _taken(self, begin: int) -> Iterator[Step]:
         if begin < self._length:
             memory = (Name("in"), Name("out"), Name("arena"))
-            yield (Call("take_steps", (Literal(begin), Literal(self._length), *memory)),)
+            yield (Call(Name("take_steps"), (Literal(begin), Literal(self._length), *memory)),)
 
     def _row(self, step: Step) -> StepRow | None:
         """The row of a step; None if it is more than a call of a kernel on arrays."""
         match step:
-            case (KernelStep(Call(str(kernel), arguments)) as kernel_step,):
+            case (KernelStep(Call(Name(kernel), arguments)) as kernel_step,):
                 addresses = [self._address(argument) for argument in arguments]
             case _:
                 return None

@@ -95,6 +95,7 @@ def accesses(
 
 
 # Functions of the prelude that give other values for other warps, as they do for the first one.
+_COPY = FUNCTIONS["copy_16_bytes"]
 _OF_WARP: Mapping[Callee, Callable[[Lanes, Lanes], Lanes]] = {
     FUNCTIONS["row_of_fragment"]: lambda fragment, columns: fragment // (columns // 16) * 64,
     FUNCTIONS["column_of_fragment"]: lambda fragment, columns: fragment % (columns // 16) * 16,
@@ -122,7 +123,7 @@ class _Warp(Threads):
         """Note the loads of a statement, and its store."""
         computed, target = values(statement), getattr(statement, "target", None)
         match statement:
-            case Call("copy_16_bytes", (Op("&", (Load() as target,)), *others)):
+            case Call(function, (Op("&", (Load() as target,)), *others)) if function is _COPY:
                 computed = target.index, *others
             case _:
                 pass

@@ -63,14 +63,14 @@ def cholesky_stages(
     for panel in range(tiles):
         numbers = np.array([panel], np.int64)
         at = item(body.constant(Constant(array(ELEMENT_TYPES["s64"], (1,)), numbers), "panel"), 0)
-        call = f"factor_panel_{kind}", kind, (work, factor, at, n)
+        call = "factor_panel", kind, (work, factor, at, n)
         stages.append(_tiled(kernel, *call, (tiles - panel) * count, "cholesky of a panel"))
         if panel < tiles - 1:
-            call = f"update_trailing_{kind}", kind, (work, factor, at, n)
+            call = "update_trailing", kind, (work, factor, at, n)
             blocks = (tiles - panel - 1) ** 2 * count
             stages.append(_tiled(kernel, *call, blocks, "trailing update"))
     with body.block() as statements:
-        body.call(f"finish_factor_{kind}", factor, outputs[0], n, lower)
+        body.call(FUNCTIONS["finish_factor", ELEMENT_TYPES[kind]], factor, outputs[0], n, lower)
     return [*stages, kernel.stage(statements, tiles**2 * count, THREADS, "triangle")]
 
 
@@ -89,13 +89,12 @@ def solve_stages(
         *(system.n, system.m, int(system.unit_diagonal), int(system.conjugated)),
     )
     blocks = -(-system.m // TILE) * prod(batch)
-    function = f"solve_columns_{kind}"
-    return [_tiled(kernel, function, kind, arguments, blocks, "triangular solve")]
+    return [_tiled(kernel, "solve_columns", kind, arguments, blocks, "triangular solve")]
 
 
 def _tiled(
     kernel: GridKernel,
-    function: str,
+    stem: str,
     kind: str,
     arguments: Sequence[Expr | int],
     blocks: int,
@@ -105,6 +104,6 @@ def _tiled(
     # All launches of a function are one kernel.
     tiles = ("first_tile", "second_tile")
     with kernel.body.block() as statements:
-        kernel.body.call(function, *arguments, *map(Name, tiles))
+        kernel.body.call(FUNCTIONS[stem, ELEMENT_TYPES[kind]], *arguments, *map(Name, tiles))
     shared = tuple((kind, name, TILE * PITCH) for name in tiles)
     return kernel.stage(statements, blocks, THREADS, role, shared=shared)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from codegen.callees import name_of
+from codegen.callees import FUNCTIONS
 from codegen.elements.kernel import Argument
 from codegen.expressions import Cast, Expr, Literal, Load, Name, binary
 from codegen.kinds import Pointer, element_of, is_const
@@ -328,10 +328,10 @@ class _Merging:
             yield turns
             return
         _, called = called_by(self.file, written)
-        if name_of(BARRIER.function) in called or "blockDim" in called or threads % WARP:
+        if BARRIER.function.name in called or "blockDim" in called or threads % WARP:
             # These functions wait for the whole block; and a part of one has whole warps.
             raise NotMergedError
-        barrier = Call("barrier_of_first", (Literal(threads),))
+        barrier = Call(FUNCTIONS["barrier_of_first"], (Literal(threads),))
         (turns,) = replaced([turns], lambda statement: [barrier] if statement == BARRIER else None)
         yield If(binary("<", Name("threadIdx.x"), threads), (turns,))
         yield from after

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.callees import name_of
 from codegen.functions import Function, mentions
 from codegen.program.steps import Copy, Launch
 from emit_cuda.grids.stages import BARRIER
@@ -45,7 +44,7 @@ def needs_block(file: WrittenKernels, written: Written) -> bool:
     if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
         # Functions would ask for numbers that are others here.
         raise NotMergedError
-    barrier = name_of(BARRIER.function)
+    barrier = BARRIER.function.name
     waits = barrier in words or barrier in called
     return bool(stage.shared) or waits or by_number
 

@@ -189,7 +189,7 @@ class _RowsOfTiles(RadixTile):
             first = self.counted + number * self.totals * self.tiles
             states = self.row * (self.tiles * THREADS) + first
             both = [self.state + indexed(offset) for offset in (states, totals)]
-            body.call("offsets_in_row", *both, tile, count, self.offsets, self.warps)
+            body.call(FUNCTIONS["offsets_in_row"], *both, tile, count, self.offsets, self.warps)
             with body.loop("e", self.each, unroll=True, kind="u32") as e:
                 position = body.let("u32", "position", e * THREADS + Name("threadIdx.x"))
                 inside = binary("<", self.begin + position, self.n) if self.n % self.size else None
@@ -206,4 +206,4 @@ class _RowsOfTiles(RadixTile):
 
 def _added(target: Expr, value: Expr) -> Call:
     """An atomic addition."""
-    return Call("atomicAdd", (Op("&", (target,)), value))
+    return Call(FUNCTIONS["atomicAdd"], (Op("&", (target,)), value))

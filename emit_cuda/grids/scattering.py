@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.folds import OPERATIONS, neutral
 from codegen.expressions import Cast, Name, Op, binary, indexed, item
 from codegen.kinds import Pointer
@@ -37,7 +38,7 @@ from emit_cuda.grids.tile_sizes import MULTIPROCESSORS
 from hlo import attributes as a
 from hlo.types.element_type import F32
 from optimizer.analysis.indexing import linear
-from optimizer.gpu.atomics import atomic_of, update_dims_apart
+from optimizer.gpu.atomics import NARROW, atomic_of, update_dims_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,10 +48,20 @@ if TYPE_CHECKING:
     from emit_cuda.grids.kernel import GridKernel
     from emit_cuda.grids.stages import Launches
     from hlo.instruction import Instruction
+    from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Index
 
 # Floats that a GPU adds to memory in one instruction.
 FOUR = 4
+# CUDA's functions, by opcode.
+_ATOMICS = {
+    "add": FUNCTIONS["atomicAdd"],
+    "and": FUNCTIONS["atomicAnd"],
+    "maximum": FUNCTIONS["atomicMax"],
+    "minimum": FUNCTIONS["atomicMin"],
+    "or": FUNCTIONS["atomicOr"],
+    "xor": FUNCTIONS["atomicXor"],
+}
 # Threads of a block that has a copy, blocks that run at once, and updates for each element of it.
 THREADS, BLOCKS, MANY_EACH = 512, 4 * MULTIPROCESSORS, 8
 # Sums and bits of signed words are those of unsigned ones.
@@ -77,17 +88,16 @@ def scatter_stages(
 
     The first copies the operand, and the second has a copy of neutral elements in each block.
     """
-    operand, function = instr.operands[0], atomic_of(instr)
-    operation = instr.called[0].root.opcode
+    operand, operation = instr.operands[0], atomic_of(instr)
     kind, size, count = (
         operand.shape.element_type,
         operand.shape.size,
         instr.operands[-1].shape.size,
     )
     blocks = min(BLOCKS, count // (MANY_EACH * max(size, 1)))
-    start = neutral(OPERATIONS.get(operation, ""), kind.name) if function else None
+    start = neutral(OPERATIONS[operation], kind.name) if operation else None
     many = not a.Scatter.of(instr).unique_indices and blocks >= MULTIPROCESSORS
-    if start is None or not many or size * kind.bytes > SHARED_BYTES:
+    if operation is None or start is None or not many or size * kind.bytes > SHARED_BYTES:
         return None
     body = kernel.body
     own = Name(body.name("own"))
@@ -108,7 +118,7 @@ def scatter_stages(
             mine = body.let(kind.name, "mine", item(own, element))
             with body.when(binary("!=", mine, start)):
                 address = Op("&", (item(outputs[0], element),))
-                body.add(_atomically(function or "", kind.name, address, mine))
+                body.add(_atomically(operation, kind, address, mine))
     with body.block() as copied:
         copy(body, outputs[0], operand)
     names = {argument.name for argument in kernel.arguments.values()}
@@ -121,7 +131,7 @@ def _are_neighbours(instr: Instruction) -> bool:
     """Whether each four updates are added to four floats that lie in 16 bytes."""
     attrs, dims = a.Scatter.of(instr), instr.operands[0].shape.dims
     updates, dropped = instr.operands[-1].shape.dims, attrs.inserted_window_dims
-    if atomic_of(instr) != "atomicAdd" or instr.operands[0].shape.element_type is not F32:
+    if atomic_of(instr) != "add" or instr.operands[0].shape.element_type is not F32:
         return False
     last = len(updates) - 1
     in_window = last in update_dims_apart(instr) and last == attrs.update_window_dims[-1]
@@ -145,23 +155,25 @@ def _add_four(
             value = body.element(update, (*index[:-1], index[-1] + k))
             body.assign(item(values, k), value)
     number = body.let("s64", "at", indexed(linear(at, instr.operands[0].shape.dims)))
-    body.call("add_four", Op("&", (item(outputs[0], number),)), values)
+    body.call(FUNCTIONS["add_four"], Op("&", (item(outputs[0], number),)), values)
 
 
 def _combine_atomically(
     body: Body, instr: Instruction, outputs: Sequence[Name], at: Index, index: Index
 ) -> None:
-    function, kind = atomic_of(instr), instr.operands[0].shape.element_type.name
-    assert function is not None
+    operation, kind = atomic_of(instr), instr.operands[0].shape.element_type
+    assert operation is not None
     number = body.let("s64", "at", indexed(linear(at, instr.operands[0].shape.dims)))
     value = body.element(instr.operands[2], index)
-    body.add(_atomically(function, kind, Op("&", (item(outputs[0], number),)), value))
+    body.add(_atomically(operation, kind, Op("&", (item(outputs[0], number),)), value))
 
 
-def _atomically(function: str, kind: str, address: Expr, value: Expr) -> Call:
+def _atomically(operation: str, kind: ElementType, address: Expr, value: Expr) -> Call:
     """A call that combines a value with an element, in one step."""
-    ordered = function in ("atomicMax", "atomicMin")
-    if kind in _UNSIGNED and not ordered:
-        unsigned = _UNSIGNED[kind]
+    is_narrow = kind.name in NARROW
+    function = FUNCTIONS["atomic_add", kind] if is_narrow else _ATOMICS[operation]
+    ordered = operation in ("maximum", "minimum")
+    if kind.name in _UNSIGNED and not ordered:
+        unsigned = _UNSIGNED[kind.name]
         return Call(function, (Cast(Pointer(unsigned), address), Cast(unsigned, value)))
     return Call(function, (address, value))

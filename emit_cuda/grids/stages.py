@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.expressions import Cast, Expr, Literal, Name, Op, binary, indexed
 from codegen.kinds import Pointer
 from codegen.statements import (
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 
 # Threads of a block; a multiple of a warp's 32.
 BLOCK, WARP = 128, 32
-BARRIER = Call("__syncthreads", ())
+BARRIER = Call(FUNCTIONS["__syncthreads"], ())
 # The mask of the lanes that take part in a shuffle.
 ALL_LANES = Literal(0xFFFFFFFF, "u32", hexadecimal=True)
 # Of all blocks of a cooperative launch, with a counter of those that are there.
 GRID_COUNTER = "blocks_here"
-GRID_BARRIER = Call("grid_barrier", (Op("&", (Name(GRID_COUNTER),)),))
+GRID_BARRIER = Call(FUNCTIONS["grid_barrier"], (Op("&", (Name(GRID_COUNTER),)),))
 # Arrays in the memory that a block's threads share: type, name, elements.
 Shared = tuple[tuple[str, str, int], ...]
 # Threads of a launch that one block does in turns, inside of a loop: a grid is faster with more of
@@ -55,7 +56,7 @@ MOST_OWN = 1 << 26
 # The work of one thread, which can't be divided, or is not worth it.
 ALONE = "one thread"
 PARALLEL = "parallel loops"
-_COPIES = {"__builtin_memcpy", "copy_many"}
+_COPIES = {BUILTINS["memcpy"], FUNCTIONS["copy_many"]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.expressions import (
     NEVER,
     Cast,
@@ -261,7 +262,9 @@ class Strip:
         count: Expr = Literal(BYTES)
         if condition is not None:
             count = Choose(condition, count, Literal(0))
-        body.call("copy_16_bytes", Op("&", (item(array, at),)), Op("&", (source,)), count)
+        body.call(
+            FUNCTIONS["copy_16_bytes"], Op("&", (item(array, at),)), Op("&", (source,)), count
+        )
         return True
 
     def _read(self, batch: Sum, k: Expr, e: Sum, f: Sum) -> tuple[Expr | None, Index, Sum]:

@@ -57,6 +57,8 @@ ALIGNED, ALIGNED_FOR_WARPGROUPS = 128, 1024
 # neighbouring columns of each row, or eight after an exchange.
 FRAGMENT, OF_LANE, COLUMNS, GATHERED = 16, 8, 2, 8
 _ROW, _COLUMN = FUNCTIONS["row_of_fragment"], FUNCTIONS["column_of_fragment"]
+# Waits for the products that were begun, but for so many of the last ones.
+_WAIT_FOR_PRODUCTS = FUNCTIONS["wait_but_for_0_products"], FUNCTIONS["wait_but_for_1_products"]
 
 
 def fits(product: Product) -> bool:
@@ -140,7 +142,7 @@ class TensorCores(Tiles):
         """Wait for copies, but for the last ones."""
         super().wait_but_for(groups)
         if self.size.in_warpgroups:
-            self.body.call("show_copies")
+            self.body.call(FUNCTIONS["show_copies"])
 
     def multiply(self) -> None:
         """Add the products of two tiles, 32 bytes along the contraction after the others."""
@@ -148,10 +150,10 @@ class TensorCores(Tiles):
         if self.size.in_warpgroups:
             tiles = [s.array + times(self.buffer, s.layout.elements) for s in self.strips]
             transposed = [int(not strip.layout.contracted_last) for strip in self.strips]
-            function = f"multiply_tiles_{self.type}"
+            function = FUNCTIONS["multiply_tiles", self.type]
             body.call(function, self.sums, *tiles, *transposed, self.size.columns)
             in_flight = self.in_flight if self.buffers > 1 else 0
-            body.call(f"wait_but_for_{in_flight}_products")
+            body.call(_WAIT_FOR_PRODUCTS[in_flight])
             return
         steps = self.size.depth_bytes // (2 * BYTES)
         self.own = [self._own(strip) for strip in self.strips]
@@ -163,15 +165,15 @@ class TensorCores(Tiles):
             with body.loops(["p", "q"], self.counts, unroll=True) as (p, q):
                 sums = item(self.sums, p * self.counts[1] + q)
                 left, right = item(fragments[0], p), item(fragments[1], q)
-                body.call(f"multiply_fragments_{self.type}", sums, left, right)
+                body.call(FUNCTIONS["multiply_fragments", self.type], sums, left, right)
 
     def finish(self) -> None:
         """Wait for the last products, and let lanes exchange sums that are stored together."""
         if self.in_flight and self.buffers > 1:
-            self.body.call("wait_but_for_0_products")
+            self.body.call(_WAIT_FOR_PRODUCTS[0])
         if self.group == GATHERED:
             count = self.counts[0] * self.counts[1]
-            self.body.call(f"gather_columns_{self.kind}", self.sums, count)
+            self.body.call(FUNCTIONS["gather_columns", ELEMENT_TYPES[self.kind]], self.sums, count)
 
     def _own(self, strip: Strip) -> tuple[Expr, Expr]:
         """The row in shared memory whose address a lane gives, and which of two chunks.
@@ -190,7 +192,7 @@ class TensorCores(Tiles):
         body, side, layout = self.body, strip.side, strip.layout
         count, kind = self.counts[side], f"{self.type}x{self.vector}"
         fragments = body.variable("u32x4", f"{strip.name}_fragments", size=count)
-        transposed = "" if layout.contracted_last else "_transposed"
+        stem = "load_fragments" if layout.contracted_last else "load_fragments_transposed"
         with body.loops(["p"], [count], unroll=True) as (p,):
             if layout.contracted_last:
                 slow = added(self.corner[side] + own[0], p * FRAGMENT)
@@ -203,7 +205,7 @@ class TensorCores(Tiles):
             if self.buffer != Literal(0):
                 at = self.buffer * (layout.elements // self.vector) + at
             source = item(Cast(Pointer(kind, const=True), strip.array), at)
-            body.call(f"load_fragments{transposed}", item(fragments, p), Op("&", (source,)))
+            body.call(FUNCTIONS[stem], item(fragments, p), Op("&", (source,)))
         return fragments
 
     def _corner(self, p: Sum, q: Sum, number: Sum) -> tuple[Expr, Expr]:

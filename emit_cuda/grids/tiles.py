@@ -19,6 +19,7 @@ from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal, wide
 from codegen.expressions import Expr, Literal, Name, at_most, binary, conjoined, item
 from codegen.loops.narrow_indices import index_kind
@@ -44,6 +45,12 @@ if TYPE_CHECKING:
 
 # Rows of tiles that blocks with neighbouring numbers compute.
 TOGETHER = 8
+# Waits for the copies that were begun, but for so many of the last ones.
+_WAIT_FOR_COPIES = (
+    FUNCTIONS["wait_but_for_0_copies"],
+    FUNCTIONS["wait_but_for_1_copies"],
+    FUNCTIONS["wait_but_for_2_copies"],
+)
 
 
 class Tiles(TileReader):
@@ -225,7 +232,7 @@ class Tiles(TileReader):
             for strip in copied:
                 strip.copy(batch, at, Literal(0))
             if copied:
-                body.call("end_copies")
+                body.call(FUNCTIONS["end_copies"])
                 self.wait_but_for(0)
             body.add(BARRIER)
             self.multiply()
@@ -271,7 +278,7 @@ class Tiles(TileReader):
 
     def wait_but_for(self, groups: int) -> None:
         """Wait for copies, but for the last ones."""
-        self.body.call(f"wait_but_for_{groups}_copies")
+        self.body.call(_WAIT_FOR_COPIES[groups])
 
     def _copy_first(self, batch: Sum, strips: Sequence[Strip], ahead: int) -> None:
         """Begin to copy the first tiles, each of which is waited for on its own."""
@@ -284,7 +291,7 @@ class Tiles(TileReader):
                 at = self.at(tile_k)
                 for strip in strips:
                     strip.copy(batch, at, spelled_out(n))
-            body.call("end_copies")
+            body.call(FUNCTIONS["end_copies"])
 
     def _copy_next(self, batch: Sum, strips: Sequence[Strip], tile_k: Name, ahead: int) -> None:
         """Begin to copy later tiles, to where all threads have read the last ones."""
@@ -295,7 +302,7 @@ class Tiles(TileReader):
             at = self.at(later)
             for strip in strips:
                 strip.copy(batch, at, free)
-        body.call("end_copies")
+        body.call(FUNCTIONS["end_copies"])
 
     def store_all(self, batch: Sum, output: Name) -> None:
         """Store the sums; or compute all of a thread's anew, where filling zeros made one NaN."""

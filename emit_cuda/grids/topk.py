@@ -157,7 +157,7 @@ class _Selection:
                 with body.when(binary("<", j, stop)):
                     body.assign(item(selected, e), word(j))
             body.assign(threshold, apply(FUNCTIONS["keep_below"], selected, threshold, *room))
-        body.call("keep_least", *room)
+        body.call(FUNCTIONS["keep_least"], *room)
         return block
 
     def _word(self, j: Name) -> Expr:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from codegen.callees import FUNCTIONS
 from codegen.elements import constants
 from codegen.statements import Call
 from emit_cuda.code.names import CudaNames
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from codegen.elements.kernel import Scope
 
 # With this, loops that may never end let the processor stop them; a GPU does not listen.
-POLL = Call("poll_for_stop", ())
+POLL = Call(FUNCTIONS["poll_for_stop"], ())
 
 
 class CudaConstants(constants.Constants):

@@ -11,7 +11,7 @@ from codegen.callees import FUNCTIONS, Callee
 from codegen.expressions import Apply, Expr, Index, Literal, Op
 from codegen.statements import Call, Statement, Try, replaced, rewritten, scalar
 from codegen.walk import rebuilt
-from emit_cuda.code.prelude import BUILTINS, spelled
+from emit_cuda.code.prelude import BUILTINS
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def all_in_cuda(statements: Iterable[Statement]) -> tuple[Statement, ...]:
 def _renamed(statement: Statement) -> Sequence[Statement] | None:
     """A call by CUDA's name of the function; None for other statements."""
     match statement:
-        case Call(str(function)) | Try(function):
-            return [replace(statement, function=spelled(function))]
-        case Call(Callee() as function):
+        case Call(Callee() as function) | Try(Callee() as function):
             return [replace(statement, function=_function(function))]
         case _:
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.callees import FUNCTIONS
 from codegen.elements.kernel import Scope
 from codegen.program.steps import Launch
 from codegen.statements import Call
@@ -20,7 +21,7 @@ def seed_random_state(writer: CudaModuleWriter, module: Module) -> tuple[Launch,
     opcode = "rng-get-and-update-state"
     if writer.grid != (1, 1) or not any(i.opcode == opcode for i in module.instructions()):
         return ()
-    stage = alone([Call("seed_random_state", ())])
+    stage = alone([Call(FUNCTIONS["seed_random_state"], ())])
     kernel = CudaKernel(writer.constants, Scope())
     name, _ = writer.kernels.add(kernel, "seed", "the state of random numbers at first", stage)
     return (Launch(name, stage.grid, stage.block, (), (), "random state"),)

@@ -12,14 +12,10 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 _WHOLE = frozenset({"s32", "u32", "s64", "u64"})
-# CUDA's functions, and the types that hardware has each operation for.
-ATOMICS = {
-    "add": ("atomicAdd", frozenset({"f32", "f64"}) | _WHOLE),
-    "and": ("atomicAnd", _WHOLE),
-    "maximum": ("atomicMax", _WHOLE),
-    "minimum": ("atomicMin", _WHOLE),
-    "or": ("atomicOr", _WHOLE),
-    "xor": ("atomicXor", _WHOLE),
+# The types that hardware has each operation for.
+_TYPES = {
+    "add": frozenset({"f32", "f64"}) | _WHOLE,
+    **dict.fromkeys(("and", "maximum", "minimum", "or", "xor"), _WHOLE),
 }
 # Floats of 2 bytes, which a GPU adds to in one step or by comparing and exchanging them.
 NARROW = frozenset({"bf16", "f16"})
@@ -30,15 +26,14 @@ MOST_IN_ORDER = 256
 
 
 def atomic_of(scatter: Instruction) -> str | None:
-    """The atomic function that combines an update with an element; None if there is none."""
+    """The operation that combines an update with an element in one step; None if none does."""
     root, parameters = scatter.called[0].root, scatter.called[0].parameters
     if len(parameters) != 2 or set(root.operands) != set(parameters):
         return None
     kind = scatter.operands[0].shape.element_type.name
     if root.opcode == "add" and kind in NARROW and updates_each(scatter) > MOST_IN_ORDER:
-        return f"atomic_add_{kind}"
-    function, kinds = ATOMICS.get(root.opcode, ("", frozenset[str]()))
-    return function if kind in kinds else None
+        return root.opcode
+    return root.opcode if kind in _TYPES.get(root.opcode, ()) else None
 
 
 def is_deterministic(scatter: Instruction) -> bool:

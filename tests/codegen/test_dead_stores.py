@@ -55,7 +55,7 @@ def on_host(module, *, optimize):
 
 def test_values_that_only_dead_stores_need_go_with_them():
     assert only_stored(KERNEL, {"x", "y"}) == {"y"}
-    assert only_stored([*KERNEL, Call("f", (Y,))], {"x", "y"}) == set()
+    assert only_stored([*KERNEL, Call(FUNCTIONS["f"], (Y,))], {"x", "y"}) == set()
     assert without_stores(KERNEL, ()) is KERNEL
     assert without_stores(KERNEL[:2], {"x"}) == (For("i", 4, ()),)
     counted = Let("s32", "b", Apply(FUNCTIONS["count"], (J,)))

@@ -43,7 +43,7 @@ def test_a_function_is_called_by_its_new_name_everywhere():
     (call,) = calling([Call("hlo_parallel", (Name("part"), given))], {"part": "add_part_kernel"})
     assert text([call]) == "  hlo_parallel(add_part_kernel, &(struct add_part_kernel){x});\n"
     begin = Variable(Pointer(Record("part"), const=True), "given", "arguments")
-    body = (begin, Call("iterations", (Member(Name("given"), "x"),)))
+    body = (begin, Call(Name("iterations"), (Member(Name("given"), "x"),)))
     fields = (Parameter(Pointer("f32"), "x"),)
     made = Function("part", (Parameter(Pointer("void"), "arguments"),), body, record=fields)
     assert definition(with_names(made, {"part": "a", "iterations": "b"})) == (

@@ -10,6 +10,7 @@ import pytest
 
 import emit_c
 import hlo
+from codegen.expressions import Name
 from codegen.functions import Function
 from codegen.statements import Call, For
 from emit_c.code import prelude
@@ -226,7 +227,7 @@ ENTRY e {
 
 
 def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
-    called = Function("dot", (), (Call("tile", ()),))
+    called = Function("dot", (), (Call(Name("tile"), ()),))
     loop = Function("add", (), (For("i", 4, ()),))
     kernels = {f.name: defined(f) for f in (Function("tile", (), ()), called, loop)}
     text = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
