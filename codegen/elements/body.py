@@ -17,17 +17,10 @@ from codegen.elements.constants import literal_of
 from codegen.elements.memory import pointer_into
 from codegen.elements.table import BetweenKernels, Element, Scalar
 from codegen.elements.trace import AccessTrace
-from codegen.elements.types import (
-    computed_in_bits,
-    is_narrow,
-    load,
-    store,
-    stored_narrowed,
-    wide,
-)
+from codegen.elements.types import computed_in_bits, load, store, stored_narrowed
 from codegen.elements.writer import Environment
 from codegen.expressions import Apply, Choose, Expr, Literal, Name, as_expr, condition_of, item
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, is_narrow, wide
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, Statement, vectorized
 from hlo.attributes import GetTupleElement
 from hlo.errors.error import HloError

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.elements.body import Body
-from codegen.elements.types import is_narrow, wide
 from codegen.elements.writer import Environment
 from codegen.expressions import Cast, Expr, Group, Literal, apply
+from codegen.kinds import is_narrow, wide
 from codegen.opcodes.bits import bits_of
 from hlo.attributes import Compare, Constant, ParameterNumber
 from hlo.types.element_type import ELEMENT_TYPES, F32

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.callees import FUNCTIONS
-from codegen.elements.types import wide
 from codegen.expressions import Cast, Group, Literal, apply
+from codegen.kinds import wide
 from hlo import attributes as a
 from hlo.attributes import ParameterNumber
 from hlo.types.element_type import ELEMENT_TYPES

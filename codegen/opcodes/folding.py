@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.callees import FUNCTIONS
 from codegen.elements.folds import EXTREMES, OPERATIONS, SUM_OF_FLOATS, joined, neutral
-from codegen.elements.types import is_narrow, load, narrowed, wide
+from codegen.elements.types import load, narrowed
 from codegen.expressions import (
     Apply,
     Cast,
@@ -26,7 +26,7 @@ from codegen.expressions import (
     condition_of,
     item,
 )
-from codegen.kinds import number_of
+from codegen.kinds import is_narrow, number_of, wide
 from codegen.opcodes.extremes import first_extreme
 from codegen.opcodes.movement import define
 from codegen.opcodes.scalar import expression

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.elements.table import WholeArray, elements
-from codegen.elements.types import literal, narrowed, store, wide
+from codegen.elements.types import literal, narrowed, store
 from codegen.expressions import Apply, Cast, Expr, Literal, Name, apply, item
+from codegen.kinds import wide
 from codegen.statements import For
 from codegen.walk import address_of
 from hlo import attributes as a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import load, wide
+from codegen.elements.types import load
 from codegen.expressions import (
     Cast,
     Choose,
@@ -19,7 +19,7 @@ from codegen.expressions import (
     item,
     negated,
 )
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, wide
 from codegen.statements import Assign, For, If, LocalVariable
 from hlo import attributes as a
 from optimizer.analysis.indexing import linear

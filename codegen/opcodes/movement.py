@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from codegen.elements.constants import literal_of
 from codegen.elements.table import Element, elements
-from codegen.elements.types import literal, narrowed, wide
+from codegen.elements.types import literal, narrowed
 from codegen.expressions import (
     NEVER,
     Cast,
@@ -23,6 +23,7 @@ from codegen.expressions import (
     grouped,
     indexed,
 )
+from codegen.kinds import wide
 from codegen.opcodes.bits import joined_parts, part_of, reinterpreted
 from codegen.opcodes.counted import counted
 from codegen.statements import Assign, If, Statement

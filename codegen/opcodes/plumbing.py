@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.body import Body
 from codegen.elements.table import BetweenKernels, elements
-from codegen.elements.types import wide
 from codegen.elements.writer import Environment
 from codegen.expressions import Expr, Literal, binary, negated
+from codegen.kinds import wide
 from codegen.statements import Break, Forever, If
 from hlo.errors.error import HloError
 from hlo.wording import with_article

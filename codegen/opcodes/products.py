@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.callees import BUILTINS
-from codegen.elements.types import literal, narrowed, wide
+from codegen.elements.types import literal, narrowed
 from codegen.expressions import NEVER, Expr, Group, apply
+from codegen.kinds import wide
 from codegen.opcodes.folding import window_element
 from codegen.opcodes.movement import define
 from codegen.opcodes.operands import operands_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.memory import copied
 from codegen.elements.table import WholeArray, elements
-from codegen.elements.types import load, store, wide
+from codegen.elements.types import load, store
 from codegen.expressions import (
     NEVER,
     Cast,
@@ -20,6 +20,7 @@ from codegen.expressions import (
     item,
     negated,
 )
+from codegen.kinds import wide
 from codegen.opcodes.folding import window_element
 from codegen.opcodes.movement import vector_index, window_start
 from codegen.statements import If

@@ -17,7 +17,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from codegen.callees import BUILTINS, FUNCTIONS
-from codegen.elements.types import narrowed, wide
+from codegen.elements.types import narrowed
 from codegen.expressions import (
     Apply,
     Cast,
@@ -32,7 +32,7 @@ from codegen.expressions import (
     negated,
 )
 from codegen.functions import Function, Parameter
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, wide
 from codegen.opcodes.scalar import converted
 from codegen.statements import Assign, Call, For, If, Let, LocalVariable, nested
 from emit_c.code import processor

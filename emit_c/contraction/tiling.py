@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from math import gcd
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import is_narrow, store
+from codegen.elements.types import store
 from codegen.expressions import (
     NEVER,
     Choose,
@@ -25,7 +25,7 @@ from codegen.expressions import (
     indexed,
     item,
 )
-from codegen.kinds import Table
+from codegen.kinds import Table, is_narrow
 from codegen.statements import Assign, For
 from codegen.walk import address_of
 from emit_c.contraction.cutting import KernelPart, TileRun

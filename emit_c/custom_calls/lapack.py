@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from codegen.callees import BUILTINS, FUNCTIONS, Callee
 from codegen.elements.memory import pointer_into
-from codegen.elements.types import wide
 from codegen.expressions import Cast, Expr, Group, Name, Struct, apply, as_expr, item, letter
-from codegen.kinds import Array, Pointer
+from codegen.kinds import Array, Pointer, wide
 from codegen.printer import spelled
 from codegen.walk import address_of
 from emit_c.code.constants import CConstants

@@ -11,8 +11,9 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from codegen.elements.types import load, wide
+from codegen.elements.types import load
 from codegen.expressions import Name, item
+from codegen.kinds import wide
 from codegen.opcodes.folding import fold_of, in_lanes, over
 from codegen.statements import For, live, vectorized
 from emit_c.kernels.writing import write_loops

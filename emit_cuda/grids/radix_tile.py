@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
-from codegen.elements.types import load, wide
+from codegen.elements.types import load
 from codegen.expressions import (
     Cast,
     Group,
@@ -27,6 +27,7 @@ from codegen.expressions import (
     indexed,
     item,
 )
+from codegen.kinds import wide
 from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.comparators import keys, operands_of, parts_of, word_of_key
 from codegen.statements import LocalVariable

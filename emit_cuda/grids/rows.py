@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import load, wide
+from codegen.elements.types import load
 from codegen.expressions import Name, binary, indexed, item
+from codegen.kinds import wide
 from codegen.schedule.order import bind
 from codegen.statements import For, LocalVariable, live
 from emit_cuda.grids.folding import shared_fold

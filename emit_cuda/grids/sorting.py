@@ -23,7 +23,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import load, wide
+from codegen.elements.types import load
 from codegen.expressions import (
     Cast,
     Choose,
@@ -38,6 +38,7 @@ from codegen.expressions import (
     indexed,
     item,
 )
+from codegen.kinds import wide
 from codegen.opcodes.axis_lines import AxisLines
 from codegen.opcodes.comparators import keys, word_of_key
 from codegen.statements import Assign, Break, Forever, If, live

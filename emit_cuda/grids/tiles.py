@@ -20,8 +20,9 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
-from codegen.elements.types import literal, wide
+from codegen.elements.types import literal
 from codegen.expressions import Expr, Literal, Name, at_most, binary, conjoined, item
+from codegen.kinds import wide
 from codegen.loops.narrow_indices import index_kind
 from codegen.opcodes.scalar import arithmetic
 from codegen.statements import If, Statement, live
