@@ -31,6 +31,25 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Vector:
+    """The type of several elements that are loaded or stored at once.
+
+    Attributes
+    ----------
+    of : the type of an element.
+    count : of elements.
+    """
+
+    of: str
+    count: int
+
+    @property
+    def name(self) -> str:
+        """Its name: of four f32, `f32x4`."""
+        return f"{self.of}x{self.count}"
+
+
+@dataclass(frozen=True, slots=True)
 class Pointer:
     """The type of a pointer.
 
@@ -41,7 +60,7 @@ class Pointer:
     restrict : a value that is written through it is read and written through no other pointer.
     """
 
-    to: str | Record | Pointer
+    to: str | Vector | Record | Pointer
     const: bool = False
     restrict: bool = False
 
@@ -53,7 +72,7 @@ _NATIVE = {
 }
 
 # A number's type is its name: "f32", or one of the language's own, as "char".
-Kind = str | Pointer | Record | Array | Table
+Kind = str | Vector | Pointer | Record | Array | Table
 
 
 def element_of(kind: Kind) -> Kind:
@@ -70,8 +89,8 @@ def base_of(kind: Kind) -> str:
     """The name of the type on which a type is built."""
     while not isinstance(kind, str):
         match kind:
-            case Record(name):
-                kind = name
+            case Record() | Vector():
+                kind = kind.name
             case Pointer(inner) | Array(inner) | Table(inner):
                 kind = inner
     return kind

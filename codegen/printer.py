@@ -25,7 +25,7 @@ from codegen.expressions import (
 )
 from codegen.floats import float_text
 from codegen.functions import mentions
-from codegen.kinds import Array, Kind, Pointer, Record, Table
+from codegen.kinds import Array, Kind, Pointer, Record, Table, base_of
 from codegen.statements import (
     Assign,
     Break,
@@ -244,7 +244,7 @@ def spelled(kind: Kind) -> str:
         case Table(of):
             return f"static const {of}"
         case _:
-            return kind
+            return base_of(kind)
 
 
 def declared(kind: Kind, name: str, restrict: str = "restrict") -> str:

@@ -76,10 +76,3 @@ def literal(element_type: ElementType, value: Any) -> Expr:
     if element_type.bits == 64:
         return Literal(int(number), f"{sign}64")
     return Literal(int(number), "u32" if sign == "u" else "")
-
-
-def vector_parts(name: str) -> tuple[ElementType, int] | None:
-    """The element type of a vector, and how many it has: of `f32x4` (f32, 4); None for others."""
-    kind, _, count = name.rpartition("x")
-    known = kind in ELEMENT_TYPES and count.isdecimal()
-    return (ELEMENT_TYPES[kind], int(count)) if known else None

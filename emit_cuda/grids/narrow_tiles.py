@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Literal, Name, binary, grouped, item
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, Vector
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, spelled_out
 from emit_cuda.grids.layouts import PaddedRows
@@ -103,12 +103,12 @@ class NarrowTiles(ThreadTiles):
     def multiply(self) -> None:
         """Add the products of a thread's elements by all of the small operand."""
         body, width, (small,), large = self.body, self.vector, self.strips, self.large
-        array = Cast(Pointer(f"{self.kind}x{width}", const=True), small.array)
+        array = Cast(Pointer(Vector(self.kind, width), const=True), small.array)
         sizes = self.own.passes[0], self.each[1 - large]
         with body.loops(["e", "c"], sizes, unroll=True) as (e, c):
             k = grouped(added(self.own.own[0], e * LANES))
             at = small.in_buffer(self.buffer, small.layout.vector_number(spelled_out(c), k), width)
-            vector = body.let(f"{self.kind}x{width}", "factors", item(array, at))
+            vector = body.let(Vector(self.kind, width), "factors", item(array, at))
             with body.loops(["r", "v"], [self.each[large], width], unroll=True) as (r, v):
                 total = self.total(*self._by_side(r, c), Sum(0))
                 own = part_of(self.own.waiting, e * self.each[large] + r, v, width)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from codegen.callees import FUNCTIONS
 from codegen.elements.folds import OPERATIONS, neutral
 from codegen.expressions import Cast, Name, Op, binary, indexed, item
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, Vector
 from codegen.opcodes.updating import combine_elements, copy, write_scatter
 from codegen.statements import Call, For, Let, LocalVariable
 from emit_cuda.grids.stages import (
@@ -146,11 +146,11 @@ def _add_four(
     update = instr.operands[2]
     pointer = body.pointers_of(update)
     if isinstance(pointer, Name):
-        vector = Cast(Pointer("f32x4", const=True), pointer)
+        vector = Cast(Pointer(Vector("f32", FOUR), const=True), pointer)
         first = linear(index, update.shape.dims) // FOUR
-        values = body.let("f32x4", "updates", item(vector, first))
+        values = body.let(Vector("f32", FOUR), "updates", item(vector, first))
     else:
-        values = body.variable("f32x4", "updates")
+        values = body.variable(Vector("f32", FOUR), "updates")
         for k in range(FOUR):
             value = body.element(update, (*index[:-1], index[-1] + k))
             body.assign(item(values, k), value)

@@ -25,7 +25,7 @@ from codegen.expressions import (
     grouped,
     item,
 )
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, Vector
 from codegen.statements import For, live
 from codegen.walk import added, names_of, times
 from emit_cuda.loops.packs import Pack
@@ -153,10 +153,10 @@ class Strip:
                 at = self.in_buffer(buffer, self._element(where, i))
                 body.assign(item(self.array, at), here if width == 1 else item(here, i))
 
-    def _vector(self) -> str:
+    def _vector(self) -> str | Vector:
         """The type of neighbours that are read at once."""
         kind = self.tiles.tile_kind
-        return kind if self.width == 1 else f"{kind}x{self.width}"
+        return kind if self.width == 1 else Vector(kind, self.width)
 
     def _share_out(self) -> None:
         """Distribute a tile over threads: how many lie along a side, and how often each loads."""

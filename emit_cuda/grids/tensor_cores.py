@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, apply, item
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, Vector
 from codegen.walk import added, spelled_out, times
 from emit_cuda.grids import tile_sizes
 from emit_cuda.grids.layouts import SwizzledRows
@@ -133,7 +133,7 @@ class TensorCores(Tiles):
             column = warp % size.warps[1] * size.warp_columns
             self.corner = body.let(kind, "warp_row", row), body.let(kind, "warp_column", column)
         count = self.counts[0] * self.counts[1]
-        self.sums = body.variable(f"{self.kind}x{OF_LANE}", "sums", size=count)
+        self.sums = body.variable(Vector(self.kind, OF_LANE), "sums", size=count)
         zero = Literal(0.0, "f32") if self.kind == "f32" else Literal(0)
         with body.loops(["s", "i"], [count, OF_LANE], unroll=True) as (s, i):
             body.assign(item(item(self.sums, s), i), zero)
@@ -190,8 +190,8 @@ class TensorCores(Tiles):
     def _load(self, strip: Strip, own: tuple[Expr, Expr], step: Sum) -> Name:
         """The fragments of a tile that a warp multiplies."""
         body, side, layout = self.body, strip.side, strip.layout
-        count, kind = self.counts[side], f"{self.type}x{self.vector}"
-        fragments = body.variable("u32x4", f"{strip.name}_fragments", size=count)
+        count, kind = self.counts[side], Vector(self.type.name, self.vector)
+        fragments = body.variable(Vector("u32", 4), f"{strip.name}_fragments", size=count)
         stem = "load_fragments" if layout.contracted_last else "load_fragments_transposed"
         with body.loops(["p"], [count], unroll=True) as (p,):
             if layout.contracted_last:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal
 from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, Vector
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, times
 from emit_cuda.grids import tile_sizes
@@ -97,9 +97,9 @@ class ThreadTiles(Tiles):
         with body.loops(["s", "n"], [count // self.group, self.group], unroll=True) as (s, n):
             body.assign(part_of(self.sums, s, n, self.group), self.nothing)
 
-    def _vector(self, group: int) -> str:
+    def _vector(self, group: int) -> str | Vector:
         """The type of neighbours that are read at once."""
-        return self.kind if group == 1 else f"{self.kind}x{group}"
+        return self.kind if group == 1 else Vector(self.kind, group)
 
     def total(self, m: Sum, h: Sum, n: Sum) -> Expr:
         """One sum of a thread's own: in row `m`, the `n`th of group `h`."""

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from codegen.elements.types import vector_parts
 from codegen.evaluation import evaluated
 from codegen.expressions import Cast, Group, Name, as_expr
-from codegen.kinds import base_of
+from codegen.kinds import Vector, base_of, element_of
 from codegen.statements import Assign, For, Forever, If, Let, LocalVariable
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -118,6 +117,7 @@ def pointed(pointer: Expr) -> tuple[Expr, Kind | None]:
 
 def size_of(kind: Kind) -> int:
     """The bytes of an element of a type, or of a pointer's: f32, or a vector as f32x4."""
-    word = base_of(kind)
-    element, count = vector_parts(word) or (ELEMENT_TYPES.get(word), 1)
+    of = element_of(kind)
+    word, count = (of.of, of.count) if isinstance(of, Vector) else (base_of(of), 1)
+    element = ELEMENT_TYPES.get(word)
     return element.bytes * count if element else WORD

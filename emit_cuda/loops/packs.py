@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Cast, Index, Load, Name, item
-from codegen.kinds import Pointer, base_of, number_of
+from codegen.kinds import Pointer, Vector, base_of, number_of
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.obligations import Unproved, granted
 from codegen.schedule.trace import applied
@@ -180,13 +180,13 @@ class Pack:
         return Sum(number.constant // self.width, divided)
 
     def _vector(self, kind: str, pointer: Name, first: Sum, *, const: bool) -> Load:
-        return item(Cast(Pointer(f"{kind}x{self.width}", const), pointer), first)
+        return item(Cast(Pointer(Vector(kind, self.width), const), pointer), first)
 
     def _loaded(self, kind: str, pointer: Name, first: Sum) -> Name:
         if (pointer, first) not in self._packs:
             name = self._packs[pointer, first] = Name(self.kernel.body.name(f"{pointer.name}_all"))
             value = self._vector(kind, pointer, first, const=True)
-            self.before.append(Let(f"{kind}x{self.width}", name.name, value))
+            self.before.append(Let(Vector(kind, self.width), name.name, value))
         return self._packs[pointer, first]
 
     def _stored(self, statement: Assign, after: list[Statement]) -> Assign | None:
@@ -199,6 +199,6 @@ class Pack:
         if first is None or kind is None:
             return None
         name = self._packs[pointer, first] = Name(self.kernel.body.name(f"{pointer.name}_all"))
-        self.before.append(LocalVariable(f"{kind}x{self.width}", name.name))
+        self.before.append(LocalVariable(Vector(kind, self.width), name.name))
         after.append(Assign(self._vector(kind, pointer, first, const=False), name))
         return Assign(item(name, Name(self.iteration)), statement.value)

@@ -15,9 +15,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import vector_parts
 from codegen.expressions import Cast, Load, Name
-from codegen.kinds import Pointer, number_of
+from codegen.kinds import Pointer, Vector, number_of
 from codegen.statements import (
     Assign,
     For,
@@ -91,12 +90,12 @@ def _arrays_of_pairs(statements: Sequence[Statement], loops: Iterable[For]) -> d
 
 def _element_type(statement: Let | LocalVariable) -> str:
     """The type of the elements of a local array or vector, of 16 bits each and an even number."""
-    kind, size = number_of(statement.kind), 1
+    kind, size = statement.kind, 1
     if isinstance(statement, LocalVariable) and statement.size:
         size = statement.size
-    elif parts := vector_parts(kind):
-        kind, size = parts[0].name, parts[1]
-    return kind if kind in TYPES and size % 2 == 0 else ""
+    elif isinstance(kind, Vector):
+        kind, size = kind.of, kind.count
+    return number_of(kind) if kind in TYPES and size % 2 == 0 else ""
 
 
 def _mentions_of_pairs(statements: Sequence[Statement], loops: Iterable[For]) -> Iterator[str]:
@@ -128,11 +127,10 @@ def _declared(statement: Statement, arrays: Mapping[str, str]) -> Sequence[State
             return None
 
 
-def _of_pairs(kind: Kind) -> str:
+def _of_pairs(kind: Kind) -> Vector:
     """The type of a vector, as pairs."""
-    parts = vector_parts(number_of(kind))
-    assert parts is not None, kind
-    return f"u32x{parts[1] // 2}"
+    assert isinstance(kind, Vector), kind
+    return Vector("u32", kind.count // 2)
 
 
 def _cast_to_pairs(tree: Expr) -> Expr:

@@ -12,9 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen.elements.types import vector_parts
+from codegen.kinds import Vector
 from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
 from codegen.prelude.paragraph import words
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +74,11 @@ def _as_cuda(paragraph: str) -> str:
 
 # Defined together with the types of complex numbers.
 _TOGETHER: dict[str, str] = dict.fromkeys(("c128", "make_complex", "real_part", "imag_part"), "c64")
-# Several elements that are loaded or stored at once, as `f32x4`; they are aligned as a whole.
+# The types of several elements that are loaded or stored at once; they are aligned as a whole.
+_VECTORS = {
+    vector.name: vector
+    for vector in (Vector(kind, count) for kind in ELEMENT_TYPES for count in (2, 4, 8, 16))
+}
 _VECTOR_TEXT = """\
 struct __align__({bytes}) {name} {{
   {kind} all[{count}];
@@ -85,10 +90,9 @@ struct __align__({bytes}) {name} {{
 
 @cache
 def _definition(name: str) -> tuple[str, str] | None:
-    if parts := vector_parts(name):
-        kind, count = parts
-        size = kind.bytes * count
-        return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=kind.name, count=count)
+    if vector := _VECTORS.get(name):
+        size = ELEMENT_TYPES[vector.of].bytes * vector.count
+        return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=vector.of, count=vector.count)
     definition = PRELUDE.definition(_TOGETHER.get(name, name))
     return (definition[0], _as_cuda(definition[1])) if definition else None
 
