@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from optimizer.analysis.indexing import Sum
@@ -101,6 +102,30 @@ class Name(_Tree):
     """A variable, a parameter or a constant array."""
 
     name: str
+
+
+class Level(Enum):
+    """What a launch on a GPU numbers: the blocks of its grid, or the threads of a block."""
+
+    BLOCK = "blockIdx"
+    THREAD = "threadIdx"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchIndex:
+    """The number of a block or of a thread along an axis: "x", "y" or "z"."""
+
+    level: Level
+    axis: str
+
+    def __str__(self) -> str:
+        """Its name: `threadIdx.x`."""
+        return f"{self.level.value}.{self.axis}"
+
+    @property
+    def value(self) -> Name:
+        """The number, in the code of a kernel."""
+        return Name(str(self))
 
 
 @dataclass(frozen=True, slots=True)

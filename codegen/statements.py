@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from codegen.callees import Callee, Named
+    from codegen.expressions import LaunchIndex
     from codegen.kinds import Kind
 
 
@@ -64,7 +65,7 @@ class For:
     reductions : what is folded over the iterations: (`+`, `total`).
     trip_count : about how many iterations there are, where the bounds do not say it.
     kind : the type of the counter.
-    bind : the index of a block or of a thread, as `threadIdx.x`, that each iteration is given to.
+    bind : the index of a block or of a thread that each iteration is given to.
         Iterations depend on each other as little as those of a `parallel` loop.
     unroll : each iteration is to have code of its own, so that small arrays stay in registers.
     parallel : its iterations do not depend on each other at all, so that several may run at once on
@@ -85,7 +86,7 @@ class For:
     trip_count: int | None = None
     unroll: bool = False
     kind: str = "s64"
-    bind: str = ""
+    bind: LaunchIndex | None = None
 
     @property
     def counts_down(self) -> bool:

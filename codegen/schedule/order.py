@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from codegen.expressions import LaunchIndex, Level
 from codegen.schedule.legality import IllegalError, expect_independent
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import AnyOrder, granted
@@ -59,7 +60,9 @@ def parallelize(loop: For) -> For:
     return parallel_loop
 
 
-INDICES = frozenset(f"{level}.{axis}" for level in ("blockIdx", "threadIdx") for axis in "xyz")
+INDICES = {
+    str(index): index for index in (LaunchIndex(level, axis) for level in Level for axis in "xyz")
+}
 
 
 def bind(loop: For, index: str) -> For:
@@ -81,14 +84,14 @@ def bind(loop: For, index: str) -> For:
     """
     if index not in INDICES:
         raise IllegalError(f"`{index}` is no index of a block or a thread")
-    expect_bindable([replace(loop, bind=index)])
-    if loop.reductions and index.startswith("blockIdx"):
+    expect_bindable([replace(loop, bind=INDICES[index])])
+    if loop.reductions and INDICES[index].level is Level.BLOCK:
         raise IllegalError(f"the loop over {loop.name} folds, and blocks would share the total")
     if LoopView(loop).bounds is None:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
     reason = expect_independent(LoopView(loop))
     granted(*(AnyOrder(op) for op, _ in loop.reductions))
-    bound_loop = replace(loop, bind=index, simd=False)
+    bound_loop = replace(loop, bind=INDICES[index], simd=False)
     applied(f"bind to {index}", reason, loop, [bound_loop])
     return bound_loop
 
@@ -101,16 +104,16 @@ def expect_bindable(statements: Iterable[Statement]) -> None:
     IllegalError
         if blocks are inside of threads: blocks do not share what a thread has.
     """
-    on_threads = (s for s in nested(statements) if isinstance(s, For) and _is_on(s, "threadIdx"))
-    for loop in on_threads:
+    loops = (s for s in nested(statements) if isinstance(s, For))
+    for loop in (s for s in loops if _level(s) is Level.THREAD):
         for s in nested(loop.body):
-            if isinstance(s, For) and _is_on(s, "blockIdx"):
+            if isinstance(s, For) and _level(s) is Level.BLOCK:
                 inside = f"the loop over {s.name}, inside of the one over {loop.name},"
                 raise IllegalError(f"{inside} has {s.bind}: threads are inside of blocks")
 
 
-def _is_on(loop: For, level: str) -> bool:
-    return loop.bind.startswith(level)
+def _level(loop: For) -> Level | None:
+    return loop.bind and loop.bind.level
 
 
 def innermost(loop: For, change: Callable[[For], For]) -> For:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined
-from codegen.expressions import Cast, Name, binary
+from codegen.expressions import Cast, LaunchIndex, Level, Name, binary
 from codegen.kinds import number_of
 from codegen.schedule.divide import divide
 from codegen.schedule.legality import IllegalError
@@ -109,7 +109,7 @@ def _is_fold(statement: Statement) -> bool:
     return isinstance(statement, For) and bool(statement.bind) and bool(statement.reductions)
 
 
-def _extent(statements: Sequence[Statement], index: str) -> int:
+def _extent(statements: Sequence[Statement], index: LaunchIndex) -> int:
     """How many blocks or threads along an index statements are done by."""
     extents = [1]
     for s in statements:
@@ -122,7 +122,7 @@ def _extent(statements: Sequence[Statement], index: str) -> int:
 
 
 def _is_bound(statement: Statement) -> bool:
-    return isinstance(statement, For) and bool(statement.bind)
+    return isinstance(statement, For) and statement.bind is not None
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class _Surroundings:
     repeats : it runs again and again.
     """
 
-    left: Mapping[str, int]
+    left: Mapping[LaunchIndex, int]
     known: dict[Expr, Name]
     repeats: bool = False
 
@@ -145,7 +145,7 @@ class _Surroundings:
         """A block inside of it."""
         return _Surroundings(self.left, {**self.known}, self.repeats or repeats)
 
-    def on(self, index: str, left: int) -> _Surroundings:
+    def on(self, index: LaunchIndex, left: int) -> _Surroundings:
         """The same block, where an iteration has become an index, or a digit of it."""
         return _Surroundings({**self.left, index: left}, self.known, self.repeats)
 
@@ -161,7 +161,7 @@ class _BoundLaunch:
 
     def __init__(self, body: Body, statement: Statement) -> None:
         self.body, self.statement = body, _BoundNames(body).apart(statement)
-        self.sizes = {index: _extent([statement], index) for index in INDICES}
+        self.sizes = {index: _extent([statement], index) for index in INDICES.values()}
         self.shared: list[tuple[str, str, int]] = []
 
     def stage(self, kind: str) -> Stage:
@@ -171,22 +171,22 @@ class _BoundLaunch:
         except IllegalError as error:
             raise _refused(str(error)) from error
         statements = tuple(self._lowered([self.statement], _Surroundings({}, {})))
-        grid, block = self._size("blockIdx"), self._size("threadIdx")
+        grid, block = self._size(Level.BLOCK), self._size(Level.THREAD)
         threads = block[0] * block[1] * block[2]
         if threads > MOST_THREADS:
             raise _refused(f"a block of {threads:,} threads is larger than {MOST_THREADS:,}")
         waits = bool(self.shared) or any(map(_is_fold, nested([self.statement])))
         return Stage(statements, grid, block, tuple(self.shared), kind=kind, waits=waits)
 
-    def _size(self, level: str) -> Dim3:
-        x, y, z = (self.sizes[f"{level}.{axis}"] for axis in "xyz")
+    def _size(self, level: Level) -> Dim3:
+        x, y, z = (self.sizes[LaunchIndex(level, axis)] for axis in "xyz")
         if max(y, z) > MOST_BLOCKS:
             raise _refused(f"there are no more than {MOST_BLOCKS:,} blocks along y and z")
         return x, y, z
 
     def _lowered(self, block: Sequence[Statement], place: _Surroundings) -> Iterator[Statement]:
         """Statements with indices in place of loops, and barriers between those of threads."""
-        is_thread = any(index.startswith("threadIdx") for index in place.left)
+        is_thread = any(index.level is Level.THREAD for index in place.left)
         for number, s in enumerate(block):
             match s:
                 case LocalVariable(kind, name, _, int(size)) if not is_thread:
@@ -194,14 +194,14 @@ class _BoundLaunch:
                 case Assign(target):
                     missing = [n for n, size in self.sizes.items() if place.left.get(n, size) > 1]
                     if missing:
-                        message = f"the store to {base(target)} is in no loop over {min(missing)}"
-                        raise _refused(message)
+                        first = min(map(str, missing))
+                        raise _refused(f"the store to {base(target)} is in no loop over {first}")
                     yield s
-                case For() if _is_fold(s):
-                    yield from self._fold(s, block[number + 1 :], place)
+                case For(bind=LaunchIndex() as index) if s.reductions:
+                    yield from self._fold(s, index, block[number + 1 :], place)
                     return
-                case For() if s.bind:
-                    yield from self._index(s, place)
+                case For(bind=LaunchIndex() as index):
+                    yield from self._index(s, index, place)
                 case For():
                     yield s.with_body(self._lowered(s.body, place.inside(repeats=True)))
                 case If():
@@ -213,12 +213,12 @@ class _BoundLaunch:
             if self.shared and not is_thread and not is_last and _has_threads(s):
                 yield BARRIER
 
-    def _index(self, loop: For, place: _Surroundings) -> Iterator[Statement]:
+    def _index(self, loop: For, at: LaunchIndex, place: _Surroundings) -> Iterator[Statement]:
         """A loop's iterations, each of them in the block or the thread of its number."""
-        count, inner = LoopView(loop).trips or 0, _extent(loop.body, loop.bind)
-        is_part = count * inner < place.left.get(loop.bind, self.sizes[loop.bind])
-        number, digit = self._number(loop, place), self._digit(loop, place)
-        place = (place.inside() if is_part else place).on(loop.bind, inner)
+        count, inner = LoopView(loop).trips or 0, _extent(loop.body, at)
+        is_part = count * inner < place.left.get(at, self.sizes[at])
+        number, digit = self._number(loop, at, place), self._digit(loop, at, place)
+        place = (place.inside() if is_part else place).on(at, inner)
         inside = loop.body
         value = number if _is_only_added(loop.name, inside) else place.known.get(number)
         made: list[Statement] = []
@@ -234,24 +234,23 @@ class _BoundLaunch:
         else:
             yield from made
 
-    def _digit(self, loop: For, place: _Surroundings) -> Expr:
+    def _digit(self, loop: For, at: LaunchIndex, place: _Surroundings) -> Expr:
         """Which of a loop's iterations a block or a thread does."""
-        size, inner = self.sizes[loop.bind], _extent(loop.body, loop.bind)
-        left = place.left.get(loop.bind, size)
-        index = Name(loop.bind)
-        digit: Expr = index if left == size else index % left
+        size, inner = self.sizes[at], _extent(loop.body, at)
+        left = place.left.get(at, size)
+        digit: Expr = at.value if left == size else at.value % left
         return digit if inner == 1 else digit / inner
 
-    def _number(self, loop: For, place: _Surroundings) -> Expr:
+    def _number(self, loop: For, at: LaunchIndex, place: _Surroundings) -> Expr:
         """The counter of that iteration."""
         numbers = LoopView(loop).bounds
         assert numbers is not None
-        number: Expr = Cast(loop.kind, self._digit(loop, place))
+        number: Expr = Cast(loop.kind, self._digit(loop, at, place))
         number = number * numbers.step if numbers.step != 1 else number
         return number + numbers.start if numbers.start else number
 
     def _fold(
-        self, loop: For, after: Sequence[Statement], place: _Surroundings
+        self, loop: For, at: LaunchIndex, after: Sequence[Statement], place: _Surroundings
     ) -> Iterator[Statement]:
         """Threads that fold a part each, and meet; the first of them does what comes after."""
         operations, totals = zip(*loop.reductions, strict=True)
@@ -261,19 +260,19 @@ class _BoundLaunch:
         inside, last = loop.body[: -len(totals)], loop.body[-len(totals) :]
         if len(own) != len(totals) or last != joins:
             raise _refused(f"the loop over {loop.name} folds no parts: see `deal`")
-        count, size = LoopView(loop).trips or 0, self.sizes[loop.bind]
-        in_warp = count <= WARP and count == place.left.get(loop.bind, size)
+        count, size = LoopView(loop).trips or 0, self.sizes[at]
+        in_warp = count <= WARP and count == place.left.get(at, size)
         in_block = count == size and not place.repeats
-        if loop.bind != "threadIdx.x" or not (in_warp or in_block) or count & (count - 1):
+        if at != INDICES["threadIdx.x"] or not (in_warp or in_block) or count & (count - 1):
             raise _refused(f"the threads of the loop over {loop.name} can't meet")
-        yield from self._index(replace(loop, reductions=(), body=inside), place)
+        yield from self._index(replace(loop, reductions=(), body=inside), at, place)
         variables = [(number_of(s.kind), s.name) for s in own]
         with self.body.block() as met:
             ThreadParts(self.body, self._shared_array, variables, operations).join_threads(count)
         yield from met
-        number = self._number(loop, place)
+        number = self._number(loop, at, place)
         kinds = {total: kind for total, (kind, _) in zip(totals, variables, strict=True)}
-        then = self._lowered((*wrapped(joins, kinds), *after), place.on(loop.bind, 1))
+        then = self._lowered((*wrapped(joins, kinds), *after), place.on(at, 1))
         yield If(binary("==", place.known.get(number, number), 0), tuple(then))
 
     def _shared_array(self, kind: str, wanted: str, size: int) -> Name:
@@ -319,7 +318,8 @@ def _is_only_added(name: str, statements: Sequence[Statement]) -> bool:
 
 
 def _has_threads(statement: Statement) -> bool:
-    return any(isinstance(s, For) and s.bind.startswith("threadIdx") for s in nested([statement]))
+    indices = (s.bind for s in nested([statement]) if isinstance(s, For) and s.bind)
+    return any(index.level is Level.THREAD for index in indices)
 
 
 def _refused(message: str) -> HloError:

@@ -39,7 +39,7 @@ from codegen.statements import (
     rewritten,
 )
 from codegen.walk import substitute
-from emit_cuda.grids.parts import NotMergedError, called_by, needs_block, size_in, word_of
+from emit_cuda.grids.parts import BARRIERS, NotMergedError, called_by, needs_block, size_in, word_of
 from emit_cuda.grids.places import Places, places
 from emit_cuda.grids.stages import (
     BARRIER,
@@ -328,7 +328,7 @@ class _Merging:
             yield turns
             return
         _, called = called_by(self.file, written)
-        if BARRIER.function.name in called or "blockDim" in called or threads % WARP:
+        if not BARRIERS.isdisjoint(called) or "blockDim" in called or threads % WARP:
             # These functions wait for the whole block; and a part of one has whole warps.
             raise NotMergedError
         barrier = Call(FUNCTIONS["barrier_of_first"], (Literal(threads),))

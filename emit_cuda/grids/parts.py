@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 
 from codegen.functions import Function, mentions
 from codegen.program.steps import Copy, Launch
-from emit_cuda.grids.stages import BARRIER
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from codegen.program.steps import Step
     from emit_cuda.grids.written import Written, WrittenKernels
+
+
+# Functions of CUDA in which all threads of a block wait for each other.
+BARRIERS = frozenset(("__syncthreads", "__syncthreads_and", "__syncthreads_or"))
 
 
 class NotMergedError(Exception):
@@ -44,15 +47,14 @@ def needs_block(file: WrittenKernels, written: Written) -> bool:
     if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
         # Functions would ask for numbers that are others here.
         raise NotMergedError
-    barrier = BARRIER.function.name
-    waits = barrier in words or barrier in called
+    waits = not (BARRIERS.isdisjoint(words) and BARRIERS.isdisjoint(called))
     return bool(stage.shared) or waits or by_number
 
 
-def called_by(file: WrittenKernels, written: Written) -> tuple[Collection[str], str]:
-    """The words of a kernel, and the text of the functions that it calls."""
+def called_by(file: WrittenKernels, written: Written) -> tuple[Collection[str], Collection[str]]:
+    """The words of a kernel, and those of the functions that it calls."""
     words = mentions(Function("", (), written.statements))
-    return words, file.functions(words)
+    return words, file.words_called(words)
 
 
 def word_of(size: int) -> int:

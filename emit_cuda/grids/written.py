@@ -49,8 +49,8 @@ class WrittenKernels(ABC):
         """The names of a new kernel's variables, none of which is taken."""
 
     @abstractmethod
-    def functions(self, words: Collection[str]) -> str:
-        """The text of the functions that are called by some words, directly or through others."""
+    def words_called(self, words: Collection[str]) -> Collection[str]:
+        """The words of the functions that some words call, directly or through others."""
 
     @abstractmethod
     def add_merged(

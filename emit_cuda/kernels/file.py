@@ -12,7 +12,7 @@ from codegen.printer import declared, text
 from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.names import CudaNames
-from emit_cuda.code.prelude import prelude
+from emit_cuda.code.prelude import prelude, words_of
 from emit_cuda.grids.stages import GRID_COUNTER
 from emit_cuda.grids.written import Written, WrittenKernels
 from emit_cuda.kernels.kernel import POLL
@@ -118,9 +118,9 @@ class KernelFile(WrittenKernels):
         """The names of a new kernel's variables, none of which is taken."""
         return CudaNames()
 
-    def functions(self, words: Collection[str]) -> str:
-        """The text of the functions that are called by some words, directly or through others."""
-        return prelude(words)
+    def words_called(self, words: Collection[str]) -> Collection[str]:
+        """The words of the functions that some words call, directly or through others."""
+        return words_of(words)
 
     def add_merged(
         self,

@@ -9,7 +9,7 @@ import pytest
 import emit_cuda
 import hlo
 from codegen.elements.kernel import Scope
-from codegen.expressions import Literal, Load, Name
+from codegen.expressions import LaunchIndex, Level, Literal, Load, Name
 from codegen.printer import text as printed
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, reading
@@ -135,7 +135,8 @@ def test_what_is_left_over_has_a_launch_of_its_own(rows, barriers):
 
     def schedule(body, loop):
         first, *left = divide(body, loop, 32, partial(of_block, body))
-        alone = [For(body.name("block"), 1, tuple(left), bind="blockIdx.x")] if left else []
+        block = LaunchIndex(Level.BLOCK, "x")
+        alone = [For(body.name("block"), 1, tuple(left), bind=block)] if left else []
         return [bind(first, "blockIdx.x"), *alone]
 
     def of_block(body, block, _):
@@ -187,7 +188,7 @@ def folding(inside, count=32, **beside):
     lanes = For("lane", count, (*inside, joined), reductions=(("+", "total"),), **beside)
     total = LocalVariable("s32", "total", Literal(0))
     last = Assign(Load(Name("y"), Literal(0)), Name("total"))
-    return For("block", 1, (total, lanes, last), bind="blockIdx.x")
+    return For("block", 1, (total, lanes, last), bind=LaunchIndex(Level.BLOCK, "x"))
 
 
 PART = LocalVariable("s32", "part", Name("lane"))
@@ -195,7 +196,9 @@ PART = LocalVariable("s32", "part", Name("lane"))
 
 def test_the_first_thread_has_what_all_fold():
     """Sums of 16 numbers: 8 and 8, then 4 and 4, and so on."""
-    stage = bound_stage(CudaKernel(None, Scope()).body, folding([PART], 16, bind="threadIdx.x"))
+    stage = bound_stage(
+        CudaKernel(None, Scope()).body, folding([PART], 16, bind=LaunchIndex(Level.THREAD, "x"))
+    )
     assert stage.block == (16, 1, 1)
     assert printed(stage.statements).splitlines()[-4:] == [
         "  if (lane == 0) {",
@@ -208,9 +211,15 @@ def test_the_first_thread_has_what_all_fold():
 @pytest.mark.parametrize(
     ("nest", "match"),
     [
-        (folding([PART], 33, bind="threadIdx.x"), "threads of the loop over lane can't meet"),
-        (folding([PART], bind="threadIdx.y"), "threads of the loop over lane can't meet"),
-        (folding([], bind="threadIdx.x"), "the loop over lane folds no parts"),
+        (
+            folding([PART], 33, bind=LaunchIndex(Level.THREAD, "x")),
+            "threads of the loop over lane can't meet",
+        ),
+        (
+            folding([PART], bind=LaunchIndex(Level.THREAD, "y")),
+            "threads of the loop over lane can't meet",
+        ),
+        (folding([], bind=LaunchIndex(Level.THREAD, "x")), "the loop over lane folds no parts"),
     ],
 )
 def test_threads_that_can_not_meet_are_refused(nest, match):

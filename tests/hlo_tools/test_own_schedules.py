@@ -15,7 +15,7 @@ SCHEDULES = '''"""Schedules of a test."""
 from dataclasses import replace
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.divide import divide
-from codegen.expressions import Literal, Load, Name
+from codegen.expressions import LaunchIndex, Level, Literal, Load, Name
 from codegen.schedule.order import bind, innermost, parallelize, vectorize
 from codegen.statements import Assign, For, LocalVariable
 
@@ -60,7 +60,7 @@ def by_rest(body, loop):
 def block_in_thread(body, loop):
     inside = lambda block, first: [bind(block, "blockIdx.x")]
     (blocks,) = divide(body, loop, 4, inside, tail="guard")
-    return replace(blocks, bind="threadIdx.x")
+    return replace(blocks, bind=LaunchIndex(Level.THREAD, "x"))
 
 def bound(body, loop):
     inside = lambda block, _: [loop.body[0], block]

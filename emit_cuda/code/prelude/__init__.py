@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from codegen.kinds import Vector
 from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
-from codegen.prelude.paragraph import words
+from codegen.prelude.paragraph import code_of, words
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -95,6 +95,12 @@ def _definition(name: str) -> tuple[str, str] | None:
         return name, _VECTOR_TEXT.format(bytes=size, name=name, kind=vector.of, count=vector.count)
     definition = PRELUDE.definition(_TOGETHER.get(name, name))
     return (definition[0], _as_cuda(definition[1])) if definition else None
+
+
+def words_of(used: Iterable[str]) -> frozenset[str]:
+    """The words in the code of some words' definitions, and of those that these need."""
+    texts = definitions_of(used, _definition).values()
+    return frozenset(word for text in texts for word in words(code_of(text)))
 
 
 def prelude(used: Iterable[str]) -> str:
