@@ -26,7 +26,7 @@ from codegen.statements import nested
 from emit_cuda import nvrtc
 from emit_cuda.grids.accesses import accesses
 from emit_cuda.grids.stages import GRID_BARRIER
-from emit_cuda.grids.tensor_cores import ON_TENSOR_CORES, TYPES
+from emit_cuda.grids.tensor_cores import TYPES
 from hlo.attributes import CustomCall
 from hlo.wording import counted, numbered
 from optimizer.analysis.cost import Cost, cost
@@ -137,10 +137,10 @@ def _rate(device: DeviceRates, program: CudaProgram, step: Launch | LibraryCall)
     if isinstance(step, LibraryCall):
         narrow = isinstance(step.function, LibraryGemm) and step.function.operands in TYPES
         return device.matrix if narrow else device.flops
-    if not step.kind.endswith(ON_TENSOR_CORES):
+    stage = program.kernels[step.kernel].stage
+    if not stage.on_tensor_cores:
         return device.flops
-    tiles = program.kernels[step.kernel].stage.shared
-    return device.matrix * (2 if any(kind == "s8" for kind, _, _ in tiles) else 1)
+    return device.matrix * (2 if any(kind == "s8" for kind, _, _ in stage.shared) else 1)
 
 
 def explained(program: CudaProgram, device: DeviceRates = A100) -> str:

@@ -127,9 +127,14 @@ def evaluate_recv_done(
         raise HloError("HLO118", f"{instr.name}: {error.message}") from None
 
 
+def has_one_source(route: Route) -> bool:
+    """Whether a route is one from a device to another."""
+    return route[0] == "pair"
+
+
 def sender(route: Route) -> str:
     """The sender on a route, in words."""
-    return f"device {route[2]}" if route[0] == "pair" else f"channel {route[1]}"
+    return f"device {route[2]}" if has_one_source(route) else f"channel {route[1]}"
 
 
 def wanting_from(name: str) -> str:

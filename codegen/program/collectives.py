@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from hlo import attributes as a
 from hlo.errors.error import HloError
 from interpreter.collectives import check_sizes
-from interpreter.devices import other_end, routes_of, sender
+from interpreter.devices import has_one_source, other_end, routes_of, sender
 from interpreter.engine.device import Device
 from interpreter.engine.lockstep import Lockstep, signature
 from interpreter.groups import find_group, group_of, permute_pairs
@@ -60,6 +60,7 @@ class MeetingPlan:
     ----------
     numbers : as the runtime library reads them.
     boxes : for each mail box, who puts something into it.
+    has_open_ends : whether there is a mail box that is not of one source and one target.
     sent : by signature, the shape of what is sent.
     refused : by site and device, why the device can't take part, and hints.
     """
@@ -67,13 +68,9 @@ class MeetingPlan:
     devices: int
     numbers: tuple[int, ...]
     boxes: tuple[str, ...] = ()
+    has_open_ends: bool = False
     sent: Mapping[int, str] = field(default_factory=dict[int, str])
     refused: Mapping[tuple[int, int], Sequence[str]] = field(default_factory=dict[Any, Any])
-
-    @property
-    def has_open_ends(self) -> bool:
-        """Whether there is a mail box that is not of one source and one target."""
-        return any(box.startswith("channel") for box in self.boxes)
 
     def members(self, site: int, device: int) -> tuple[int, ...]:
         """The devices that a device meets at a site, or the numbers of its mail boxes."""
@@ -101,7 +98,14 @@ class Meetings:
         return [
             [(s.name, s.opcode, s.signature, names.get(s.span)) for s in self.sites],
             [
-                (p.devices, p.numbers, p.boxes, list(p.sent.items()), list(p.refused.items()))
+                (
+                    p.devices,
+                    p.numbers,
+                    p.boxes,
+                    p.has_open_ends,
+                    [*p.sent.items()],
+                    [*p.refused.items()],
+                )
                 for p in self.plans.values()
             ],
         ]
@@ -118,10 +122,10 @@ class Meetings:
             ),
             {
                 count: MeetingPlan(
-                    count, tuple(numbers), tuple(boxes), dict(sent),
+                    count, tuple(numbers), tuple(boxes), open_ends, dict(sent),
                     {tuple(at): why for at, why in refused},
                 )
-                for count, numbers, boxes, sent, refused in plans
+                for count, numbers, boxes, open_ends, sent, refused in plans
             },
         )  # fmt: skip
 
@@ -187,9 +191,10 @@ def plan(
                 places += (0, 0, _NO_GROUP, 0, -1)
     head = (len(devices), partitions, len(sites), len(known.meetings), len(known.boxes), size)
     sent = {n: key for key, n in known.signatures.items() if isinstance(key, str)}
-    return MeetingPlan(
-        len(devices), (*head, *starts, *places), tuple(known.boxes.values()), sent, refused
-    )
+    boxes = tuple(map(sender, known.boxes))
+    open_ends = not all(map(has_one_source, known.boxes))
+    numbers = (*head, *starts, *places)
+    return MeetingPlan(len(devices), numbers, boxes, open_ends, sent, refused)
 
 
 class _Numbers:
@@ -198,11 +203,10 @@ class _Numbers:
     def __init__(self) -> None:
         self.meetings: dict[Hashable, int] = {}
         self.signatures: dict[Hashable, int] = {}
-        self.boxes: dict[Hashable, str] = {}
+        self.boxes: dict[tuple[Any, ...], int] = {}
 
     def box(self, route: tuple[Any, ...]) -> int:
-        self.boxes.setdefault(route, sender(route))
-        return list(self.boxes).index(route)
+        return self.boxes.setdefault(route, len(self.boxes))
 
 
 def _place(instr: Instruction, device: Device, known: _Numbers) -> tuple[int, ...]:

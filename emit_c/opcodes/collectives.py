@@ -26,6 +26,7 @@ from emit_c.code.constants import CConstants
 from emit_c.table import HOST_QUEUES, emits_c
 from hlo import attributes as a
 from hlo.errors.error import HloError
+from hlo.opcode import STARTS
 from interpreter.plumbing import CONTEXT
 from optimizer.expanders.degenerate_collective_remover import is_alone
 
@@ -110,7 +111,7 @@ def _whole(shape: Shape) -> tuple[int, int, int]:
 
 
 def _start_or_all(instr: Instruction) -> Callee:
-    return _START if instr.opcode.endswith("-start") else _COLLECTIVE
+    return _START if instr.opcode in STARTS else _COLLECTIVE
 
 
 # ---------------------------------------------------------------------------------- reductions
@@ -201,7 +202,7 @@ def write_permute(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
         return
     # The outputs of a start: the operands, the results, and contexts without meaning.
     count, results = len(instr.operands), outputs
-    if instr.opcode.endswith("-start") and instr.shape.is_tuple:
+    if instr.opcode in STARTS and instr.shape.is_tuple:
         results, contexts = outputs[count : 2 * count], outputs[2 * count :]
         _write_contexts(body, contexts)
     inputs = [body.pointer(o) for o in instr.operands]
@@ -221,7 +222,7 @@ def _write_slices(body: Body, instr: Instruction, outputs: Sequence[Name]) -> No
     sources, held = (_pointers(body, value) for value in (inputs, results))
     shapes = [[s for _, s in value.shape.leaves()] for value in (inputs, results)]
     targets = outputs
-    if instr.opcode.endswith("-start") and instr.shape.is_tuple:
+    if instr.opcode in STARTS and instr.shape.is_tuple:
         first = len(sources)
         targets = outputs[first : first + len(held)]
         _write_contexts(body, outputs[first + len(held) :])

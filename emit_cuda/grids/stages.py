@@ -72,6 +72,7 @@ class Stage:
         elements; else 0.
     resident : blocks that are to run on a multiprocessor at once, so many registers may each take.
     cooperative : its blocks wait for each other.
+    on_tensor_cores : they do most of its operations.
     """
 
     statements: tuple[Statement, ...]
@@ -84,6 +85,7 @@ class Stage:
     aligned: int = 0
     resident: int = 1
     cooperative: bool = False
+    on_tensor_cores: bool = False
 
     @property
     def extern_bytes(self) -> int:

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from codegen.opcodes.matrix_products import Product
     from optimizer.analysis.indexing import Index
 
-# So ends the kind of a launch that uses them.
-ON_TENSOR_CORES = " on tensor cores"
 # Types that they take, with those of the sums.
 TYPES = {"bf16": "f32", "f16": "f32", "s8": "s32"}
 # The least rows or columns, of which there are more, and the least depth that are worth it.
@@ -73,7 +71,7 @@ def fits(product: Product) -> bool:
 class TensorCores(Tiles):
     """Writes the kernel of a product on tensor cores."""
 
-    suffix = ON_TENSOR_CORES
+    on_tensor_cores = True
 
     def choose(self) -> None:
         """Choose the size of tiles: the one with the least time, if operands can be copied."""

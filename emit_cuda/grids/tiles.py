@@ -15,6 +15,7 @@ NVIDIA, *CUTLASS: Fast Linear Algebra in CUDA C++*, which explains this hierarch
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING
@@ -64,7 +65,7 @@ class Tiles(TileReader):
     buffers, most_shared : tiles of each operand in shared memory, and their bytes at most.
     aligned, resident : as of a `Stage`.
     parts, part_depth : of each sum, which as many blocks add up, and their depth.
-    suffix : of the kind of the launch.
+    on_tensor_cores : as of a `Stage`.
     in_flight : products of tiles that run while the next ones begin, so that theirs are still read.
     """
 
@@ -76,7 +77,7 @@ class Tiles(TileReader):
     parts: int
     part_depth: int
     in_flight = 0
-    suffix = ""
+    on_tensor_cores = False
 
     def __init__(self, kernel: GridKernel, product: Product, root: Instruction) -> None:
         super().__init__(kernel, product)
@@ -123,12 +124,12 @@ class Tiles(TileReader):
     def launches(self, output: Name, kind: str) -> list[Stage]:
         """The launch of a product; of parts of sums, also one that adds them up in their order."""
         if self.parts == 1:
-            return [self._tiles_stage(output, kind + self.suffix)]
+            return [self._tiles_stage(output, kind)]
         size = self.product.dot.shape.size
         partial = self.kernel.room(self.kind, "partial", self.parts * size)
         number = counter("thread", size)
         return [
-            self._tiles_stage(partial, kind + self.suffix),
+            self._tiles_stage(partial, kind),
             each_thread("thread", size, self._total(partial, output, number), f"sums of a {kind}"),
         ]
 
@@ -151,10 +152,12 @@ class Tiles(TileReader):
             (self.tile_kind, strip.array.name, self.buffers * strip.layout.elements)
             for strip in self.strips
         ]
-        return self.kernel.stage(
-            statements, blocks, self.threads, kind,
+        whole = f"{kind} on tensor cores" if self.on_tensor_cores else kind
+        stage = self.kernel.stage(
+            statements, blocks, self.threads, whole,
             shared=tuple(arrays), aligned=self.aligned, resident=self.resident,
         )  # fmt: skip
+        return replace(stage, on_tensor_cores=self.on_tensor_cores)
 
     def _write(self, output: Name) -> int:
         """All statements; gives the number of blocks."""

@@ -32,7 +32,7 @@ from hlo.errors.error import HloError
 from hlo.types.literal import literal
 from interpreter.groups import device_groups
 from interpreter.plumbing import CONTEXT
-from optimizer.expanders.degenerate_collective_remover import STARTS
+from optimizer.expanders.degenerate_collective_remover import ENDS, STARTS
 
 if TYPE_CHECKING:
     from codegen.program.steps import Launch
@@ -70,7 +70,7 @@ def write_together(schedule: CudaSchedule, instr: Instruction) -> None:
     if instr.opcode in DEVICE_NUMBERS:
         number = schedule.module.constants.device_number(instr.opcode)
         schedule.step(Copy(results[0], number, 4), uses=results)
-    elif instr.opcode.endswith("-done") and not instr.opcode.startswith(("send", "recv")):
+    elif instr.opcode in ENDS:
         return  # its start has given the results a place, and whoever reads them waits
     elif not _is_step(instr):
         call = host_call(schedule.scope, instr, results)
