@@ -117,14 +117,8 @@ class Names:
         return self._taken
 
     def _refused(self, word: str) -> bool:
-        return word in self._taken or word in self.keywords or self.defined(word)
-
-    def defined(self, word: str) -> bool:
-        """Whether the language's prelude may define a function or type of the name."""
-        stem, _, last = word.rpartition("_")
-        reserved = self.reserved()
-        return word in reserved or (stem in reserved and last in ELEMENT_TYPES)
+        return word in self._taken or word in self.keywords or word in self.reserved()
 
     def reserved(self) -> frozenset[str]:
-        """The names of the prelude's functions, without their types."""
+        """The names of the functions and types that the language's prelude may define."""
         return frozenset(ELEMENT_TYPES)

@@ -86,8 +86,8 @@ class Prelude:
     @cached_property
     def reserved(self) -> frozenset[str]:
         """Names that emitted identifiers must not take."""
-        names = {name.removesuffix("_$T") for name in self.paragraphs} | set(ELEMENT_TYPES)
-        return frozenset(names)
+        stems = (name.removesuffix("_$T") for name in self.paragraphs)
+        return frozenset((*stems, *self._templates, *_CONVERTING, *ELEMENT_TYPES))
 
 
 SHARED = Prelude(HERE)

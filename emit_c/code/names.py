@@ -19,5 +19,5 @@ class CNames(names.Names):
     keywords = KEYWORDS
 
     def reserved(self) -> frozenset[str]:
-        """The names of the prelude's functions, without their types."""
+        """The names of the functions and types that the prelude may define."""
         return PRELUDE.reserved

@@ -34,5 +34,5 @@ class CudaNames(names.Names):
     keywords = KEYWORDS
 
     def reserved(self) -> frozenset[str]:
-        """The names of the prelude's functions, without their types."""
+        """The names of the functions and types that the prelude may define."""
         return PRELUDE.reserved

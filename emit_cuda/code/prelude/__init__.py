@@ -77,7 +77,7 @@ _TOGETHER: dict[str, str] = dict.fromkeys(("c128", "make_complex", "real_part", 
 # The types of several elements that are loaded or stored at once; they are aligned as a whole.
 _VECTORS = {
     vector.name: vector
-    for vector in (Vector(kind, count) for kind in ELEMENT_TYPES for count in (2, 4, 8, 16))
+    for vector in (Vector(kind, count) for kind in ELEMENT_TYPES for count in range(1, 17))
 }
 _VECTOR_TEXT = """\
 struct __align__({bytes}) {name} {{
