@@ -148,7 +148,8 @@ def _calling(statement: Statement, names: Mapping[str, str]) -> Statement:
             return statement if same else replace(statement, kind=other, value=new)
         case Call(function, arguments) | Try(function, arguments):
             values = tuple(_tree(value, names) for value in arguments)
-            called = _tree(function, names) if isinstance(function, Name) else function
+            is_own = isinstance(function, Name)
+            called = Name(names.get(function.name, function.name)) if is_own else function
             return replace(statement, function=called, arguments=values)
         case For() | Forever():
             return statement.with_body(calling(statement.body, names))
