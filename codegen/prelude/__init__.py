@@ -89,6 +89,12 @@ class Prelude:
         stems = (name.removesuffix("_$T") for name in self.paragraphs)
         return frozenset((*stems, *self._templates, *_CONVERTING, *ELEMENT_TYPES))
 
+    @cached_property
+    def library(self) -> frozenset[str]:
+        """The functions whose names begin with `hlo_`, as those of libraries do."""
+        names = (*self.paragraphs, *self._templates)
+        return frozenset(name for name in names if name.startswith("hlo_"))
+
 
 SHARED = Prelude(HERE)
 """The functions that all emitters share."""

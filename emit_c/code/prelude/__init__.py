@@ -91,6 +91,12 @@ def _inlined_names() -> dict[str, str]:
 
 
 @cache
+def _library() -> frozenset[str]:
+    """The functions of libraries; some of them are compiled apart."""
+    return PRELUDE.library | _inlined_names().keys()
+
+
+@cache
 def complex_functions() -> frozenset[str]:
     """The functions to complex numbers that are made of long ones of numbers."""
     calls: dict[str, Collection[str]] = {}
@@ -146,7 +152,7 @@ def apart(name: str) -> str:
 def _apart(name: str) -> str:
     if _inlined_names().get(name) in complex_functions():
         return ""
-    definition = _definition(name) if name.startswith(_APART) else None
+    definition = _definition(name) if name in _library() else None
     return definition[1] if definition and is_static(definition[1]) else ""
 
 
@@ -175,9 +181,9 @@ def with_called(names: Iterable[str]) -> tuple[str, ...]:
     waiting = list(all_names)
     while waiting:
         name = waiting.pop()
-        definition = _definition(name) if name.startswith(_APART) and not apart(name) else None
+        definition = _definition(name) if name in _library() and not apart(name) else None
         nested = words(definition[1]) if definition else ()
-        new = [word for word in nested if word.startswith(_APART) and word not in all_names]
+        new = [word for word in nested if word in _library() and word not in all_names]
         all_names |= dict.fromkeys(new)
         waiting += new
     return tuple(all_names)

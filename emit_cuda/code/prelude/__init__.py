@@ -55,12 +55,6 @@ BUILTINS = {
 _PART = re.compile(r"__(real|imag)__ ((?:\w+|\([^()]*\))(?:\[[^\]]*\]|\((?:[^()]|\([^()]*\))*\))*)")
 
 
-def spelled(function: str) -> str:
-    """CUDA's name for a function of C."""
-    name = function.removeprefix("__builtin_")
-    return function if name == function else BUILTINS.get(name, name)
-
-
 def _as_cuda(paragraph: str) -> str:
     """A paragraph of C as CUDA C."""
     text = paragraph.replace(_FORCED, "static __device__ __forceinline__ ")
@@ -68,7 +62,7 @@ def _as_cuda(paragraph: str) -> str:
     text = re.sub(r"\brestrict\b", "__restrict__", text)
     text = text.replace('__builtin_nanf("")', "quiet_nan_f32()")
     text = text.replace('__builtin_nan("")', "quiet_nan_f64()")
-    text = re.sub(r"__builtin_\w+", lambda m: spelled(m[0]), text)
+    text = re.sub(r"__builtin_(\w+)", lambda m: BUILTINS.get(m[1], m[1]), text)
     return _PART.sub(lambda m: f"{m[1]}_part({m[2]})", text)
 
 
