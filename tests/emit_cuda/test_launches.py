@@ -10,7 +10,7 @@ from benchmarks import gpu_dumps
 from codegen.callees import FUNCTIONS
 from codegen.elements.kernel import Argument
 from codegen.expressions import Apply, Cast, Literal, Load, Name, Op, binary
-from codegen.kinds import Pointer
+from codegen.kinds import Pointer, Vector
 from codegen.statements import Assign, For, If, Let, LocalVariable
 from emit_cuda.grids.accesses import accesses
 from emit_cuda.grids.stages import Stage
@@ -79,7 +79,7 @@ def test_threads_that_take_part_and_the_first_turn_of_loops():
 
 
 def test_pointers_into_arrays_and_vectors():
-    for kind in ("f32x4", "f64x2", "bf16x8", "u8x16"):
+    for kind in (Vector("f32", 4), Vector("f64", 2), Vector("bf16", 8), Vector("u8", 16)):
         four = Cast(Pointer(kind, const=True), Op("+", (X, Literal(4))))
         assert shown(Let(kind, "v", Load(four, THREAD))) == [
             "x: load of 16 bytes by 32 threads, 17 sectors, 16 would do"
