@@ -8,7 +8,7 @@ from strategies.compiled import check
 
 import emit_c
 import hlo
-from codegen.callees import name_of
+from codegen.callees import BUILTINS
 from codegen.expressions import Apply, Index, Op
 from codegen.statements import Call, For, If, nested, trees
 from codegen.walk import spelled_out, walk
@@ -81,7 +81,7 @@ class Emitted(NamedTuple):
     @property
     def kernel_calls(self):
         """The kernels that steps call, each as often as one does."""
-        return [name_of(each.call.function) for each in self.program.parts.calls.kernel_steps]
+        return [each.call.function.name for each in self.program.parts.calls.kernel_steps]
 
     def steps(self, computation):
         """The statements of the function of a computation, but for calls of kernels."""
@@ -92,7 +92,7 @@ class Emitted(NamedTuple):
     def bytes_copied(self, computation):
         """The sizes of the arrays that a computation copies."""
         calls = [s for s in self.steps(computation) if isinstance(s, Call)]
-        return [s.arguments[-1].value for s in calls if s.function == "__builtin_memcpy"]
+        return [s.arguments[-1].value for s in calls if s.function is BUILTINS["memcpy"]]
 
     @property
     def has_choices(self):

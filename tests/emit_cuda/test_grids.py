@@ -139,7 +139,7 @@ def test_one_block_does_small_launches_where_that_spares_barriers(monkeypatch):
         batch.add(module, arguments_of(module, 0))
         assert not batch.differences(checked=True)
         source = batch.kernels.source("")
-        counts.append(source.count(f"{GRID_BARRIER.function}(&"))
+        counts.append(source.count(f"{GRID_BARRIER.function.name}(&"))
         assert ("if (blockIdx.x == 0)" in source) == (most == 600)
     assert counts[0] > counts[1]
 
@@ -151,7 +151,7 @@ def test_a_missing_barrier_is_found(number):
     batch = Batch()
     batch.add(module, arguments_of(module, 0))
     ((_, arguments, _, program),) = batch.cases
-    call = f"{GRID_BARRIER.function}(&"
+    call = f"{GRID_BARRIER.function.name}(&"
     before, *parts = batch.kernels.source("").split(call)
     assert len(parts) > number
     calls = [call] * len(parts)
