@@ -170,7 +170,7 @@ f.1 = pred[] constant(true)
 s = (s32[], f32[], pred[]) tuple(o, start, f.1)
 ROOT w = (s32[], f32[], pred[]) while(s), condition=cond, body=body""", before))  # fmt: skip
     assert made.program.parts.calls.functions.keys() == {"run"}
-    assert any(isinstance(s, Try) and s.function == "asked_to_stop" for s in made.nested)
+    assert any(isinstance(s, Try) and s.function.name == "asked_to_stop" for s in made.nested)
 
 
 def test_a_function_says_what_it_is_to_its_caller():

@@ -117,7 +117,9 @@ ROOT r = (f32[500,8,8], s32[500,8], f32[500,8,3]) tuple(a, p, s)""")
     before = set_threads(2)
     try:
         made = checked(module)
-        shared = [s for s in made.nested if isinstance(s, Call) and s.function == "hlo_parallel"]
+        shared = [
+            s for s in made.nested if isinstance(s, Call) and s.function.name == "hlo_parallel"
+        ]
         assert len(shared) == 2
     finally:
         set_threads(before)
