@@ -4,14 +4,17 @@
     // for T: f32 u8; rows, n: 20 3 | 100 7
     // if n > 3
     // of whole -9 9
+    // gives bits within 4
     // as it is
     a module with <T>, <rows> and <2 * n> in it
 
 C gives what the interpreter gives, for all of the words' values, each with those of the other
 words. The pass changes loops where the condition holds; without one, for the first values. `of`
-says what the arguments are: whole numbers from one to another, or `special` ones: NaN, infinities,
-both zeros, all integers; else they are small. `rounded` at the end of the line allows C to round
-otherwise. A module `as it is` is not optimized.
+says what the arguments are: whole numbers from one to another; `special` ones: NaN, infinities,
+both zeros, all integers; or small ones, with `edges` a row of zeros and an infinity among them.
+`gives` says how exact the result is, or each element of a tuple: to the bit, which is the rule;
+`within` so many units in the last place; or `rounded`, by so many of the largest number. A module
+`as it is` is not optimized.
 """
 
 import itertools
@@ -28,9 +31,9 @@ from interpreter.numbers.compare import BITS, ROUNDING
 
 FILES = sorted((CASES / "kernels").glob("*/*.hlo"))
 FORM = re.compile(
-    r"(// (?!for |if |of |as it is)[^\n]+\n)+(// for (?P<words>[^\n]+)\n)?"
+    r"(// (?!for |if |of |gives |as it is)[^\n]+\n)+(// for (?P<words>[^\n]+)\n)?"
     r"(// if (?P<condition>[^\n]+)\n)?(// of (?P<values>[^\n]+)\n)?"
-    r"(?P<plain>// as it is\n)?(?P<module>[^/].*)",
+    r"(// gives (?P<promises>[^\n]+)\n)?(?P<plain>// as it is\n)?(?P<module>[^/].*)",
     re.DOTALL,
 )
 
@@ -62,12 +65,32 @@ def special(module):
             yield np.asarray(array).astype(kind.dtype)
 
 
+def edges(module):
+    """Small numbers; the first row of each float is zero, and the last number infinite."""
+    made = arguments_for(module)
+    for array in made:
+        if array.ndim and array.dtype.kind == "f":
+            array[0], array.flat[-1] = 0, np.inf
+    return made
+
+
+def promises(text):
+    """What `gives` says, for a value, or for the elements of a tuple."""
+    each = tuple(
+        BITS.within(int(ulps)) if ulps else {"bits": BITS, "rounded": ROUNDING}[word]
+        for word, ulps in re.findall(r"(bits|rounded|within) ?(\d+)?", text or "bits")
+    )
+    return each if len(each) > 1 else each[0]
+
+
 def arguments(values):
     match (values or "").split():
         case ["whole", low, high]:
             return whole(int(low), int(high))
         case ["special"]:
             return lambda module: list(special(module))
+        case ["edges"]:
+            return edges
         case _:
             return arguments_for
 
@@ -85,9 +108,10 @@ def programs():
 
 @pytest.mark.parametrize(("name", "form", "words", "fires"), list(programs()))
 def test_values(name, form, words, fires):
-    text = re.sub(r"<([^<>\n]+)>", lambda found: str(eval(found[1], None, words)), form["module"])
-    values, rounded, _ = (form["values"] or "").partition("rounded")
-    promise = ROUNDING if rounded else BITS
-    module, optimize = hlo.parse(text), not form["plain"]
-    made = checked(module, promise, optimize=optimize, arguments=arguments(values))
+    def spelled(text):
+        return re.sub(r"<([^<>\n]+)>", lambda found: str(eval(found[1], None, words)), text)
+
+    module, optimize = hlo.parse(spelled(form["module"])), not form["plain"]
+    promise = promises(spelled(form["promises"] or ""))
+    made = checked(module, promise, optimize=optimize, arguments=arguments(form["values"]))
     assert fires is None or (name in made.passes) == fires, sorted(made.passes)

@@ -48,6 +48,7 @@ def check(module, promise=BITS, *, optimize=False, arguments=arguments_for, **op
 
     Parameters
     ----------
+    promise : of the value, or a tuple of one for each element of a tuple.
     arguments : a list, or what makes one for a module.
     options : others of `emit_c.compile`.
     """
@@ -56,8 +57,11 @@ def check(module, promise=BITS, *, optimize=False, arguments=arguments_for, **op
     executable = emit_c.compile(module, optimize=optimize, **options)
     with np.errstate(all="ignore"):
         wanted = interpreter.evaluate(module, *arguments)
-    difference = compare(executable(*arguments), wanted, promise)
-    assert difference is None, f"{difference}\n{executable.source}"
+    found = executable(*arguments)
+    each = zip(found, wanted, promise, strict=True) if isinstance(promise, tuple) else None
+    for case in each or [(found, wanted, promise)]:
+        difference = compare(*case)
+        assert difference is None, f"{difference}\n{executable.source}"
     return executable
 
 
