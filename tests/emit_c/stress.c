@@ -5,7 +5,7 @@
 //
 // Devices are threads of one run; or, with messages, a run each, which sockets connect. As a library,
 // `run_schedules` runs one device of each schedule, in a process of its own.
-#include "processes.h"
+#include "waiting.h"
 #include "sockets.h"
 
 #include <sched.h>

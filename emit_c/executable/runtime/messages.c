@@ -3,7 +3,7 @@
 // A member of a meeting sends each other one a head, which says what it has come for, and of its
 // arrays just what that one is to read.
 #define _GNU_SOURCE
-#include "processes.h"
+#include "waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 // A run ends when all devices have ended it: so a failure of one is a failure of all, and who waits
 // for others is still there to be told of it.
 #define _GNU_SOURCE
-#include "processes.h"
+#include "waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

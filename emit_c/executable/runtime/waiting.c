@@ -3,7 +3,7 @@
 // Who has waited for a while tells device 0 where; if all wait, and nobody for what was sent, none
 // can go on.
 #define _GNU_SOURCE
-#include "processes.h"
+#include "waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
