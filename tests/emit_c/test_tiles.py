@@ -7,9 +7,10 @@ from emitted import checked
 from products import product
 from strategies.compiled import whole
 
-from codegen.statements import Call
+from codegen.callees import BUILTINS
+from codegen.statements import Call, nested
 from emit_c.contraction.library import as_json, of_json
-from emit_c.contraction.tiles import PAIRS, Tile
+from emit_c.contraction.tiles import PAIRS, Tile, tile_function
 from hlo.types.element_type import ELEMENT_TYPES
 
 
@@ -99,3 +100,5 @@ def test_numbers_are_fetched_ahead_where_rows_lie_far_apart(columns, shared):
     text = ONE.format(m=12, k=400, n=columns)
     (tile,) = tiled(text).tiles
     assert tile.shared == shared
+    calls = [s for s in nested(tile_function(tile).body) if isinstance(s, Call)]
+    assert (BUILTINS["prefetch"] in {call.function for call in calls}) == (shared != "v")

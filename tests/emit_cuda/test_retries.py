@@ -80,4 +80,4 @@ def test_only_what_may_run_again_does(changed, again):
 
 def test_a_division_by_another_number_stays():
     module = hlo.parse(TEXT.replace("COUNT", "4096").replace("constant(1)", "constant(3)"))
-    assert "quick_reciprocal_f32" not in names_in_cuda(module, optimize=False)
+    assert not any("quick_reciprocal" in n for n in names_in_cuda(module, optimize=False))
