@@ -92,15 +92,15 @@ def rfactor(loop: For, kinds: Mapping[str, str], parts: Mapping[str, Expr]) -> P
 
 def _into_elements(loop: For, parts: Mapping[str, Expr]) -> For:
     """A nest whose loops fold into no variable; in lanes are those whose iterations do not meet."""
-    elements = [each for each in parts.values() if isinstance(each, Load)]
+    elements = [part for part in parts.values() if isinstance(part, Load)]
     inside = (_into_elements(s, parts) if isinstance(s, For) else s for s in loop.body)
-    made = replace(loop, body=tuple(inside), reductions=())
-    if made.simd:
+    partial = replace(loop, body=tuple(inside), reductions=())
+    if partial.simd:
         try:
             expect_own_elements(loop, elements)
         except IllegalError:
-            return replace(made, simd=False)
-    return made
+            return replace(partial, simd=False)
+    return partial
 
 
 def in_part(body: Body, loop: For, kinds: Mapping[str, str]) -> tuple[PartialFold, dict[str, Name]]:
@@ -150,15 +150,15 @@ def deal(body: Body, loop: For, lanes: int, kinds: Mapping[str, str]) -> For:
     lane = Name(body.name("lane"))
     fold, own = in_part(body, loop, kinds)
     first = lane if start == 0 else start + lane
-    each = replace(fold.loop, start=first, step=lanes, trip_count=None)
+    own_fold = replace(fold.loop, start=first, step=lanes, trip_count=None)
     joined = fold.joined({name: Name(name) for name in own}, own)
-    inside = (*begun(fold, own, kinds), each, *joined)
-    made = For(lane.name, lanes, inside, reductions=tuple(fold.folds))
+    inside = (*begun(fold, own, kinds), own_fold, *joined)
+    dealt = For(lane.name, lanes, inside, reductions=tuple(fold.folds))
     number = Group(counter - start) % lanes if start else counter % lanes
-    part = Part((made, each), {loop.name: counter}, {lane.name: number, loop.name: counter})
+    part = Part((dealt, own_fold), {loop.name: counter}, {lane.name: number, loop.name: counter})
     granted(SameIterations((loop,), (part,), "once"))
-    applied(f"deal to {lanes} lanes", "numbers are folded in any order", loop, [made])
-    return made
+    applied(f"deal to {lanes} lanes", "numbers are folded in any order", loop, [dealt])
+    return dealt
 
 
 def neutral_elements(

@@ -59,7 +59,7 @@ class FoldNest:
 
     @property
     def result(self) -> Sum:
-        """The number of the result that the innermost iteration computes."""
+        """The number of the result of an iteration of the innermost loop."""
         number = Sum(0)
         for loop in self.loops:
             number = number * trips(loop) + counter(loop.name, trips(loop))
@@ -68,10 +68,10 @@ class FoldNest:
     def around(self, statements: Iterable[Statement]) -> For:
         """The loops around other statements."""
         *around, inner = self.loops
-        made = inner.with_body(statements)
+        nest = inner.with_body(statements)
         for loop in reversed(around):
-            made = loop.with_body([made])
-        return made
+            nest = loop.with_body([nest])
+        return nest
 
     def with_fold(self, fold: For) -> FoldNest:
         """The loops with another fold."""
@@ -110,7 +110,7 @@ def fold_nest(
     kept = [d for d in range(len(dims)) if d not in reduced]
     outer = [dims[d] for d in kept if d != last]
     columns = 1 if last is None else dims[last]
-    with body.block() as made, body.loop("row", prod(outer), parallel=True) as name:
+    with body.block() as loops, body.loop("row", prod(outer), parallel=True) as name:
         numbers = delinear(counter(name.name, prod(outer)), outer)
         row = dict(zip([d for d in kept if d != last], numbers, strict=True))
 
@@ -122,7 +122,7 @@ def fold_nest(
         else:
             with body.loop("column", columns, parallel=True) as column:
                 _add_folds(body, reduces, outputs, [index(counter(column.name, columns))])
-    (nest,) = made
+    (nest,) = loops
     assert isinstance(nest, For)
     return FoldNest(nest)
 

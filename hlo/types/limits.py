@@ -22,12 +22,12 @@ def integer_range(element_type: ElementType) -> tuple[int, int]:
 
 
 def lowest_of(element_type: ElementType) -> float | int:
-    """The number below which a type has none: -inf where there is one."""
+    """The smallest number of a type: -inf where there is one."""
     return _extreme(element_type, -1)
 
 
 def highest_of(element_type: ElementType) -> float | int:
-    """The number above which a type has none: inf where there is one."""
+    """The largest number of a type: inf where there is one."""
     return _extreme(element_type, 1)
 
 
