@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from products import FEW, PLAIN, product, spelled
 
-from codegen.statements import own_names
+from codegen.statements import Call, own_names
+from emit_c.contraction.tiles import Tile
 
 
 def numbers(dims, seed):
@@ -33,8 +34,9 @@ def test_dots(data):
     kind = data.draw(st.sampled_from(["f32", "f32", "bf16", "f64", "s32"]))
     m, k, n = (data.draw(st.sampled_from([5, 17, 33, 70, 100])) for _ in range(3))
     made = packed((m, k), (k, n), (m, n), kind)
-    # Where the constant is the tiles' input, it is the parameter that is packed.
-    assert not any({"packed", "y"} <= set(own_names(s)) for s in made.nested)
+    # A tile may read the constant in place, beside the parameter that is packed.
+    copies = [s for s in made.nested if not (isinstance(s, Call) and isinstance(s.function, Tile))]
+    assert not any({"packed", "y"} <= set(own_names(s)) for s in copies)
 
 
 def test_panels_of_large_kernels():
