@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.expressions import Apply, Cast, Group, Index, Literal, Name, Op
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Group,
+    Index,
+    LaunchIndex,
+    Literal,
+    Name,
+    Op,
+)
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Counter, Quotient
 
@@ -59,7 +68,7 @@ def evaluated(
 
     Parameters
     ----------
-    values : of names.
+    values : of names, and of the numbers of a launch by CUDA's names.
     functions : that it may apply.
 
     Raises
@@ -72,8 +81,8 @@ def evaluated(
         match expr:
             case Literal(int(number), ""):
                 result = number
-            case Name(name):
-                result = values[name]
+            case Name() | LaunchIndex():
+                result = values[expr.name if isinstance(expr, Name) else str(expr)]
             case Index(total):
                 result = _sum(total, values)
             case Group(inside):

@@ -104,30 +104,6 @@ class Name(_Tree):
     name: str
 
 
-class Level(Enum):
-    """What a launch on a GPU numbers: the blocks of its grid, or the threads of a block."""
-
-    BLOCK = "blockIdx"
-    THREAD = "threadIdx"
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchIndex:
-    """The number of a block or of a thread along an axis: "x", "y" or "z"."""
-
-    level: Level
-    axis: str
-
-    def __str__(self) -> str:
-        """Its name: `threadIdx.x`."""
-        return f"{self.level.value}.{self.axis}"
-
-    @property
-    def value(self) -> Name:
-        """The number, in the code of a kernel."""
-        return Name(str(self))
-
-
 @dataclass(frozen=True, slots=True)
 class Literal(_Tree):
     """A number.
@@ -152,6 +128,35 @@ class Literal(_Tree):
     def is_negative(self) -> bool:
         """Whether it has a minus sign, as -0.0 has."""
         return math.copysign(1, self.value) < 0
+
+
+class Level(Enum):
+    """What a number of a launch on a GPU is of: a block, a thread, all blocks, all of its threads.
+
+    The values are CUDA's words.
+    """
+
+    BLOCK = "blockIdx"
+    THREAD = "threadIdx"
+    BLOCKS = "gridDim"
+    THREADS = "blockDim"
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchIndex(_Tree):
+    """The number of a block or a thread along an axis, "x", "y" or "z"; or how many there are."""
+
+    level: Level
+    axis: str
+
+    def __str__(self) -> str:
+        """CUDA's name: `threadIdx.x`."""
+        return f"{self.level.value}.{self.axis}"
+
+
+BLOCK_X, BLOCK_Y, BLOCK_Z = (LaunchIndex(Level.BLOCK, axis) for axis in "xyz")
+THREAD_X, THREAD_Y, THREAD_Z = (LaunchIndex(Level.THREAD, axis) for axis in "xyz")
+GRID_X = LaunchIndex(Level.BLOCKS, "x")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +249,10 @@ class Group(_Tree):
     inside: Expr
 
 
-Expr = Name | Literal | Index | Load | Op | Choose | Cast | Apply | Quoted | Struct | Member | Group
+Expr = (
+    Name | Literal | LaunchIndex | Index | Load | Op | Choose | Cast | Apply | Quoted | Struct
+    | Member | Group
+)  # fmt: skip
 
 
 def as_expr(value: Expr | int) -> Expr:

@@ -15,6 +15,7 @@ from codegen.expressions import (
     Expr,
     Group,
     Index,
+    LaunchIndex,
     Literal,
     Load,
     Member,
@@ -169,6 +170,7 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
     Load: _load,
     Literal: literal,
     Index: lambda index: index.sum.text,
+    LaunchIndex: str,
     Apply: _apply,
     Cast: lambda cast: f"({spelled(cast.kind)}){shown(cast.value, _UNARY)}",
     Choose: _choose,
@@ -268,7 +270,7 @@ def _loop_head(loop: For) -> Iterator[str]:
     if loop.unroll:
         yield "#pragma unroll"
     if loop.bind:  # only a schedule's steps show it: a grid has such loops no more
-        yield f"// bound to {loop.bind}"
+        yield f"// bound to {shown(loop.bind)}"
     i = loop.name
     sign = "++" if loop.step == 1 else "--" if loop.step == -1 else f" += {_bound(loop.step)}"
     start, stop = _bound(loop.start), _bound(loop.stop, PRECEDENCE["<"] + 1)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from codegen.expressions import Apply, Cast, Index, Literal, Member, Name, Op, Quoted, Struct
+from codegen.expressions import (
+    Apply,
+    Cast,
+    Index,
+    LaunchIndex,
+    Literal,
+    Member,
+    Name,
+    Op,
+    Quoted,
+    Struct,
+)
 from codegen.kinds import Pointer, Record
 from codegen.statements import Call, For, Let, LocalVariable, Try, blocks, trees
 from codegen.walk import children
@@ -123,6 +134,8 @@ class _FunctionKey:
                 self._kind(kind)
             case Quoted(text):
                 return text
+            case LaunchIndex():
+                return expr
             case _:
                 pass
         return None

@@ -6,7 +6,7 @@ from functools import partial
 from nests import nest, perfect, sums_in_guards, with_guards
 
 from codegen.elements.kernel import Scope
-from codegen.expressions import Choose, Literal, Load, Name, indexed
+from codegen.expressions import BLOCK_X, THREAD_X, Choose, Literal, Load, Name, indexed
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.conditions import turning_points
 from codegen.schedule.cut import cut
@@ -164,13 +164,13 @@ def tiled_stores(choose, loop):
 
 def reordered(choose, loop):
     """The iterations in another order, as in lanes and on threads."""
-    on_threads = partial(bind, index="threadIdx.x")
+    on_threads = partial(bind, index=THREAD_X)
     return [choose([vectorize, parallelize, on_threads])(loop)]
 
 
 def reordered_in_guards(choose, loop):
     """The same where only guards tell that iterations store apart from each other."""
-    return [choose([parallelize, partial(bind, index="blockIdx.x")])(loop)]
+    return [choose([parallelize, partial(bind, index=BLOCK_X)])(loop)]
 
 
 def of_loops(choose):

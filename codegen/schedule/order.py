@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import LaunchIndex, Level
+from codegen.expressions import Level
 from codegen.schedule.legality import IllegalError, expect_independent
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import AnyOrder, granted
@@ -20,6 +20,7 @@ from codegen.statements import For, nested
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from codegen.expressions import LaunchIndex
     from codegen.statements import Statement
 
 
@@ -60,12 +61,7 @@ def parallelize(loop: For) -> For:
     return parallel_loop
 
 
-INDICES = {
-    str(index): index for index in (LaunchIndex(level, axis) for level in Level for axis in "xyz")
-}
-
-
-def bind(loop: For, index: str) -> For:
+def bind(loop: For, index: LaunchIndex) -> For:
     """The loop on the blocks of a GPU, or on the threads of a block: one for each iteration.
 
     What threads of a block store in an array that an iteration of the loop over blocks declares is
@@ -74,25 +70,23 @@ def bind(loop: For, index: str) -> For:
 
     Parameters
     ----------
-    index : `blockIdx.x`, `threadIdx.y` and the like.
+    index : `BLOCK_X`, `THREAD_Y` and the like.
 
     Raises
     ------
     IllegalError
-        as of `expect_bindable`; if it is no such index, if the bounds are not known, if blocks
-        would fold together, or if two iterations may access one element that one of them writes.
+        as of `expect_bindable`; if the bounds are not known, if blocks would fold together, or if
+        two iterations may access one element that one of them writes.
     """
-    if index not in INDICES:
-        raise IllegalError(f"`{index}` is no index of a block or a thread")
-    expect_bindable([replace(loop, bind=INDICES[index])])
-    if loop.reductions and INDICES[index].level is Level.BLOCK:
+    expect_bindable([replace(loop, bind=index)])
+    if loop.reductions and index.level is Level.BLOCK:
         raise IllegalError(f"the loop over {loop.name} folds, and blocks would share the total")
     if LoopView(loop).bounds is None:
         raise IllegalError(f"the bounds of the loop over {loop.name} are not known")
     reason = expect_independent(LoopView(loop))
     granted(*(AnyOrder(op) for op, _ in loop.reductions))
-    bound_loop = replace(loop, bind=INDICES[index], simd=False)
-    applied(f"bind to {index}", reason, loop, [bound_loop])
+    bound_loop = replace(loop, bind=index, simd=False)
+    applied(f"bind to {index!s}", reason, loop, [bound_loop])
     return bound_loop
 
 
@@ -109,7 +103,7 @@ def expect_bindable(statements: Iterable[Statement]) -> None:
         for s in nested(loop.body):
             if isinstance(s, For) and _level(s) is Level.BLOCK:
                 inside = f"the loop over {s.name}, inside of the one over {loop.name},"
-                raise IllegalError(f"{inside} has {s.bind}: threads are inside of blocks")
+                raise IllegalError(f"{inside} has {s.bind!s}: threads are inside of blocks")
 
 
 def _level(loop: For) -> Level | None:

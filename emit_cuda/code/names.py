@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen.elements import names
+from codegen.expressions import Level
 from emit_cuda.code.prelude import PRELUDE
 
 _MATH = (
@@ -19,7 +20,8 @@ KEYWORDS = names.C_WORDS | {
     *("namespace", "new", "noexcept", "not", "nullptr", "operator", "or", "private", "protected"),
     *("public", "template", "this", "throw", "true", "try", "typeid", "typename", "using"),
     *("virtual", "wchar_t", "xor", "assert"),
-    *("threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "half", "half2"),
+    *(level.value for level in Level),
+    *("warpSize", "half", "half2"),
     *(f"{name}{suffix}" for name in _MATH for suffix in ("", "f")),
     *("memcpy", "memset", "printf", "clock", "y0", "y1", "j0", "j1", "jn", "yn", "gamma"),
     *("div", "exit", "signal"),

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined
-from codegen.expressions import Cast, LaunchIndex, Level, Name, binary
+from codegen.expressions import BLOCK_X, THREAD_X, Cast, LaunchIndex, Level, Name, binary
 from codegen.kinds import number_of
 from codegen.schedule.divide import divide
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
-from codegen.schedule.order import INDICES, bind, expect_bindable
+from codegen.schedule.order import bind, expect_bindable
 from codegen.schedule.unroll import copied
 from codegen.statements import (
     Assign,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 # Of a block, and blocks along the second and the third axis.
 MOST_THREADS, MOST_BLOCKS = 1024, 65_535
+_BOUND = Level.BLOCK, Level.THREAD
 
 
 def bound_stages(kernel: GridKernel, statements: Sequence[Statement]) -> Launches:
@@ -88,9 +89,9 @@ def each_by_thread(body: Body, loop: For) -> For:
     """A loop that counts by 1 from 0, each of whose iterations has a thread of a grid."""
     assert isinstance(loop.stop, int)
     size = block_for(loop.stop)
-    (blocks,) = divide(body, loop, size, lambda b, _: [bind(b, "threadIdx.x")], tail="guard")
+    (blocks,) = divide(body, loop, size, lambda b, _: [bind(b, THREAD_X)], tail="guard")
     assert isinstance(blocks, For)
-    return bind(blocks, "blockIdx.x")
+    return bind(blocks, BLOCK_X)
 
 
 def bound_stage(body: Body, loop: For, kind: str = "loop") -> Stage:
@@ -161,7 +162,8 @@ class _BoundLaunch:
 
     def __init__(self, body: Body, statement: Statement) -> None:
         self.body, self.statement = body, _BoundNames(body).apart(statement)
-        self.sizes = {index: _extent([statement], index) for index in INDICES.values()}
+        indices = (LaunchIndex(level, axis) for level in _BOUND for axis in "xyz")
+        self.sizes = {index: _extent([statement], index) for index in indices}
         self.shared: list[tuple[str, str, int]] = []
 
     def stage(self, kind: str) -> Stage:
@@ -238,7 +240,7 @@ class _BoundLaunch:
         """Which of a loop's iterations a block or a thread does."""
         size, inner = self.sizes[at], _extent(loop.body, at)
         left = place.left.get(at, size)
-        digit: Expr = at.value if left == size else at.value % left
+        digit: Expr = at if left == size else at % left
         return digit if inner == 1 else digit / inner
 
     def _number(self, loop: For, at: LaunchIndex, place: _Surroundings) -> Expr:
@@ -263,7 +265,7 @@ class _BoundLaunch:
         count, size = LoopView(loop).trips or 0, self.sizes[at]
         in_warp = count <= WARP and count == place.left.get(at, size)
         in_block = count == size and not place.repeats
-        if at != INDICES["threadIdx.x"] or not (in_warp or in_block) or count & (count - 1):
+        if at != THREAD_X or not (in_warp or in_block) or count & (count - 1):
             raise _refused(f"the threads of the loop over {loop.name} can't meet")
         yield from self._index(replace(loop, reductions=(), body=inside), at, place)
         variables = [(number_of(s.kind), s.name) for s in own]

@@ -22,7 +22,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name, binary, indexed, item
+from codegen.expressions import THREAD_X, THREAD_Y, Name, binary, indexed, item
 from codegen.schedule.obligations import Unproved, granted
 from codegen.schedule.order import bind
 from codegen.schedule.rfactor import deal
@@ -38,7 +38,7 @@ from optimizer.analysis.indexing import counter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from codegen.expressions import Expr, Load
+    from codegen.expressions import Expr, LaunchIndex, Load
     from codegen.statements import Statement
     from emit_cuda.grids.kernel import GridKernel
     from hlo.instruction import Instruction
@@ -100,20 +100,20 @@ class ColumnTiles:
         ]
         word = indexed(counter(tile, self.tiles) * WARP + counter(k, WARP))
 
-        def over(index: str, inside: Iterable[Statement]) -> For:
+        def over(index: LaunchIndex, inside: Iterable[Statement]) -> For:
             statements = live([Let("s64", self.column, word), *inside])
             return bind(For(k, WARP, statements, parallel=True), index)
 
         values = [s for s in nest.before if isinstance(s, Let)]
         folding = [*values, *self._parts(own, lanes.body[count], elements)]
-        first = bind(For(lanes.name, WARP, live(folding), parallel=True), "threadIdx.y")
+        first = bind(For(lanes.name, WARP, live(folding), parallel=True), THREAD_Y)
         arrays_of = (
             LocalVariable(s.kind, arrays[s.name].name, size=self.width * TILE) for s in own
         )
         made: tuple[Statement, ...] = (
             *arrays_of,
-            over("threadIdx.x", [first]),
-            over("threadIdx.y", self._wholes(nest, own, lanes, elements)),
+            over(THREAD_X, [first]),
+            over(THREAD_Y, self._wholes(nest, own, lanes, elements)),
         )
         for part in parts:
             made = (part.with_body(made),)
@@ -169,7 +169,7 @@ class ColumnTiles:
             joins += fold.body[count:]
             folds += fold.reductions
         together = replace(lanes, body=(*reads, *joins), reductions=tuple(folds))
-        return self._existing([*before, bind(together, "threadIdx.x"), *after])
+        return self._existing([*before, bind(together, THREAD_X), *after])
 
     def _existing(self, statements: Sequence[Statement]) -> Sequence[Statement]:
         """Statements for words that there are, as the last tile may reach out."""

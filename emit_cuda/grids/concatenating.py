@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Group, Name, binary, item
+from codegen.expressions import BLOCK_X, THREAD_X, Cast, Group, Name, binary, item
 from codegen.statements import For, If, Let, live
 from emit_cuda.grids.stages import BLOCK, Stage
 from emit_cuda.loops.vectors import in_vectors
@@ -46,8 +46,8 @@ def concatenate_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name
         copied = _copying(kernel, instr, outputs[0], (operand, along, begin))
         loop, _ = in_vectors(kernel, copied, (instr, operand))
         assert isinstance(loop.stop, int)
-        first = Group(Cast("s64", Name("blockIdx.x")) - blocks) * BLOCK
-        number = Let("s64", loop.name, first + Cast("s64", Name("threadIdx.x")))
+        first = Group(Cast("s64", BLOCK_X) - blocks) * BLOCK
+        number = Let("s64", loop.name, first + Cast("s64", THREAD_X))
         inside = loop.body
         if loop.stop % BLOCK:
             inside = (If(binary("<", Name(loop.name), loop.stop), inside),)
@@ -56,7 +56,7 @@ def concatenate_stage(kernel: Kernel, instr: Instruction, outputs: Sequence[Name
         begin += operand.shape.dims[along]
     chosen = parts[-1][1]
     for end, statements in reversed(parts[:-1]):
-        chosen = (If(binary("<", Name("blockIdx.x"), end), statements, chosen),)
+        chosen = (If(binary("<", BLOCK_X, end), statements, chosen),)
     grid, block = (blocks, 1, 1), (BLOCK, 1, 1)
     return Stage(tuple(chosen), grid, block, kind="concatenation", waits=False)
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from codegen.callees import FUNCTIONS
 from codegen.elements.folds import all_joined, joined, neutral
 from codegen.elements.types import store
-from codegen.expressions import Apply, Cast, Expr, Literal, Name, Op, binary, item
+from codegen.expressions import THREAD_X, Apply, Cast, Expr, Literal, Name, Op, binary, item
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Let, LocalVariable, Statement, base
@@ -108,7 +108,7 @@ class ThreadParts:
 
     def _join_warps(self, warps: int, *, everywhere: bool) -> None:
         """Fold the variables of the warps of a block, a power of two, through shared memory."""
-        body, thread = self.body, Name("threadIdx.x")
+        body, thread = self.body, THREAD_X
         pairs = [(self.shared(kind, "warps", warps), Name(name)) for kind, name in self.variables]
         with body.when(binary("==", thread % WARP, 0)):
             for array, variable in pairs:

@@ -28,6 +28,8 @@ from typing import TYPE_CHECKING
 from codegen.callees import BUILTINS
 from codegen.elements.types import literal
 from codegen.expressions import (
+    BLOCK_X,
+    THREAD_X,
     Choose,
     Expr,
     Group,
@@ -280,11 +282,11 @@ class _Fourier:
         fit = SHARED_BYTES // (pitch * 2 * self.kind.bytes)
         packed = max(1, min(count, fit, THREADS // threads))
         with body.block() as statements:
-            x = Name("threadIdx.x")
+            x = THREAD_X
             parts = (x / packed, x % packed) if side_by_side else (x % threads, x / threads)
             thread = body.let("s64", "thread", parts[0])
             own = body.let("s64", "own_line", parts[1])
-            first = Name("blockIdx.x") if packed == 1 else Name("blockIdx.x") * packed + own
+            first = BLOCK_X if packed == 1 else BLOCK_X * packed + own
             line, mine = body.let("s64", "line", first), None
             if count % packed:
                 # All threads of a block come to its barriers.

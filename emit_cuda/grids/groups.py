@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name, at_most
+from codegen.expressions import BLOCK_X, THREAD_X, Name, at_most
 from codegen.schedule.divide import divide
 from codegen.schedule.order import bind
 from codegen.statements import For
@@ -45,12 +45,10 @@ def on_groups(body: Body, rows: For, group: int, kind: str) -> Stage:
     """
     count = PACKED // group if group <= WARP else 1
     if count > 1:
-        (divided,) = divide(
-            body, rows, count, lambda row, _: [bind(row, "threadIdx.x")], tail="again"
-        )
+        (divided,) = divide(body, rows, count, lambda row, _: [bind(row, THREAD_X)], tail="again")
         assert isinstance(divided, For)
         rows = divided
-    return bound_stage(body, bind(rows, "blockIdx.x"), kind)
+    return bound_stage(body, bind(rows, BLOCK_X), kind)
 
 
 class FoldParts:
@@ -82,8 +80,8 @@ class FoldParts:
 
     def of_block(self, body: Body, name: str) -> tuple[Name, Name, Name, Name]:
         """The row of a block, the number of its part there, and where that begins and ends."""
-        whole = body.let("s64", name, Name("blockIdx.x") / self.number)
-        part = body.let("s64", "part", Name("blockIdx.x") % self.number)
+        whole = body.let("s64", name, BLOCK_X / self.number)
+        part = body.let("s64", "part", BLOCK_X % self.number)
         begin = body.let("s64", "begin", part * self.size)
         end: Expr = begin + self.size
         if self.count % self.size:

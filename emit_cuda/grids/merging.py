@@ -19,7 +19,21 @@ import numpy as np
 
 from codegen.callees import FUNCTIONS
 from codegen.elements.kernel import Argument
-from codegen.expressions import Cast, Expr, Literal, Load, Name, binary
+from codegen.expressions import (
+    BLOCK_X,
+    GRID_X,
+    THREAD_X,
+    THREAD_Y,
+    Cast,
+    Expr,
+    Index,
+    LaunchIndex,
+    Level,
+    Literal,
+    Load,
+    Name,
+    binary,
+)
 from codegen.kinds import Pointer, element_of, is_const
 from codegen.program.barriers import Barriers
 from codegen.program.steps import Branch, Copy, Launch, While, flat
@@ -34,11 +48,10 @@ from codegen.statements import (
     LocalVariable,
     Statement,
     nested,
-    renamed,
     replaced,
     rewritten,
 )
-from codegen.walk import substitute
+from codegen.walk import rebuilt, substitute
 from emit_cuda.grids.parts import BARRIERS, NotMergedError, called_by, needs_block, size_in, word_of
 from emit_cuda.grids.places import Places, places
 from emit_cuda.grids.stages import (
@@ -56,7 +69,7 @@ from hlo.types.element_type import ELEMENT_TYPES
 from hlo.write.print import Options, print_instruction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.names import Names
     from codegen.program.barriers import Overlaps
@@ -287,53 +300,46 @@ class _Merging:
         if written.stage.cooperative:
             # All blocks do it; once, which is a scope for the variables.
             shared = tuple(self._shared(written.stage, values))
-            body = (*shared, *(renamed(s, values) for s in written.statements))
+            body = (*shared, *_moved(written.statements, values, {}))
             yield For(self.names.unique("once"), 1, body)
             yield from (BARRIER,) if shared else ()
             return
-        values["gridDim.x"] = Literal(step.grid[0])
         if needs_block(self.file, written):
             yield from self._each_block(step, written, values)
             return
         if written.stage.waits and self.block % WARP:
             raise NotMergedError
         slot, block = Name(self.names.unique("slot")), step.block[0]
-        numbers = {kind: thread_number(block, kind) for kind in ("s64", "u32", "s32")}
-        values |= {"blockIdx.x": slot / block, "threadIdx.x": slot % block}
-
-        def change(expr: Expr) -> Expr:
-            kind = next((k for k, number in numbers.items() if number == expr), None)
-            return substitute(expr, values) if kind is None else Cast(kind, slot)
-
-        statements = tuple(rewritten(s, change) for s in written.statements)
+        numbers = {thread_number(block, k): Cast(k, slot) for k in ("s64", "u32", "s32")}
+        places = {BLOCK_X: slot / block, THREAD_X: slot % block, GRID_X: Literal(step.grid[0])}
+        statements = _moved(written.statements, values, {**places, **numbers})
         yield self._each(slot.name, prod(step.grid) * block, statements)
 
     def _each_block(
         self, step: Launch, written: Written, values: dict[str, Expr]
     ) -> Iterator[Statement]:
         """The blocks of a launch whose threads may wait for each other."""
-        tile = self.names.unique("block")
-        values["blockIdx.x"] = Name(tile)
+        tile, x = self.names.unique("block"), step.block[0]
+        places: dict[Expr, Expr] = {BLOCK_X: Name(tile), GRID_X: Literal(step.grid[0])}
         if step.block[1] > 1:
-            x, number = step.block[0], Name("threadIdx.x")
-            values |= {"threadIdx.x": number % x, "threadIdx.y": number / x}
+            places |= {THREAD_X: THREAD_X % x, THREAD_Y: THREAD_X / x}
         shared = tuple(self._shared(written.stage, values))
-        body = (*shared, *(renamed(s, values) for s in written.statements))
+        body = (*shared, *_moved(written.statements, values, places))
         # All have read the shared arrays before one writes others there.
         after = (BARRIER,) if shared else ()
-        turn = Name("gridDim.x") if self.is_grid else 1
-        turns = For(tile, step.grid[0], (*body, *after), Name("blockIdx.x"), turn, kind="s32")
+        turn = GRID_X if self.is_grid else 1
+        turns = For(tile, step.grid[0], (*body, *after), BLOCK_X, turn, kind="s32")
         threads = prod(step.block)
         if threads == self.block:
             yield turns
             return
         _, called = called_by(self.file, written)
-        if not BARRIERS.isdisjoint(called) or "blockDim" in called or threads % WARP:
+        if not BARRIERS.isdisjoint(called) or Level.THREADS.value in called or threads % WARP:
             # These functions wait for the whole block; and a part of one has whole warps.
             raise NotMergedError
         barrier = Call(FUNCTIONS["barrier_of_first"], (Literal(threads),))
         (turns,) = replaced([turns], lambda statement: [barrier] if statement == BARRIER else None)
-        yield If(binary("<", Name("threadIdx.x"), threads), (turns,))
+        yield If(binary("<", THREAD_X, threads), (turns,))
         yield from after
 
     def _shared(self, stage: Stage, values: dict[str, Expr]) -> Iterator[Statement]:
@@ -352,10 +358,10 @@ class _Merging:
         """Something for each number below a count, by the threads of all blocks in turns."""
         kind = "s32" if count < NARROW else "s64"
         if not self.is_grid or self.block < count <= self.most_alone:
-            turns = For(slot, count, body, Name("threadIdx.x"), self.block, kind=kind)
-            first = binary("==", Name("blockIdx.x"), 0)
+            turns = For(slot, count, body, THREAD_X, self.block, kind=kind)
+            first = binary("==", BLOCK_X, 0)
             return If(first, (turns,)) if self.is_grid else turns
-        start, step = thread_number(self.block, kind), Cast(kind, Name("gridDim.x")) * self.block
+        start, step = thread_number(self.block, kind), Cast(kind, GRID_X) * self.block
         return For(slot, count, body, start, step, kind=kind)
 
     def _arguments(self, step: Launch, written: Written) -> dict[str, Expr]:
@@ -377,3 +383,29 @@ class _Merging:
         assert isinstance(to, str), to
         self.given[pointer] = Argument(Pointer(to, const=const), name, pointer)
         return Name(name)
+
+
+def _moved(
+    statements: Sequence[Statement], values: Mapping[str, Expr], places: Mapping[Expr, Expr]
+) -> tuple[Statement, ...]:
+    """The statements of a kernel as part of another one.
+
+    Parameters
+    ----------
+    values : of the kernel's parameters and shared arrays.
+    places : of its numbers of blocks and threads, and of values that are computed of them alone.
+    """
+
+    def inside(expr: Expr) -> Expr:
+        match expr:
+            case LaunchIndex():
+                return places.get(expr, expr)
+            case Name() | Index():
+                return substitute(expr, values)
+            case _:
+                return rebuilt(expr, inside)
+
+    def change(expr: Expr) -> Expr:
+        return places[expr] if expr in places else inside(expr)
+
+    return tuple(rewritten(s, change) for s in statements)

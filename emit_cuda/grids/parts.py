@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from codegen.expressions import Level
 from codegen.functions import Function, mentions
 from codegen.program.steps import Copy, Launch
 
@@ -43,8 +44,8 @@ def needs_block(file: WrittenKernels, written: Written) -> bool:
     if not stage.waits or stage.cooperative:
         return stage.cooperative
     words, called = called_by(file, written)
-    by_number = "threadIdx" in called or "blockDim" in called
-    if "blockIdx" in called or (by_number and stage.block[1:] != (1, 1)):
+    by_number = Level.THREAD.value in called or Level.THREADS.value in called
+    if Level.BLOCK.value in called or (by_number and stage.block[1:] != (1, 1)):
         # Functions would ask for numbers that are others here.
         raise NotMergedError
     waits = not (BARRIERS.isdisjoint(words) and BARRIERS.isdisjoint(called))

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.expressions import (
+    BLOCK_X,
+    THREAD_X,
     Cast,
     Group,
     Literal,
@@ -133,7 +135,7 @@ class _RowsOfTiles(RadixTile):
             step = blocks * THREADS
             with body.loop("c", states, start=thread_number(THREADS), step=step) as c:
                 body.assign(item(self.state, c + self.counted), 0)
-            first = self._begin_tile(Cast("s64", Name("blockIdx.x")), groups) * group
+            first = self._begin_tile(Cast("s64", BLOCK_X), groups) * group
             with in_turns(body, "c", count * THREADS, THREADS) as c:
                 body.assign(item(own, c), 0)
             body.add(BARRIER)
@@ -191,7 +193,7 @@ class _RowsOfTiles(RadixTile):
             both = [self.state + indexed(offset) for offset in (states, totals)]
             body.call(FUNCTIONS["offsets_in_row"], *both, tile, count, self.offsets, self.warps)
             with body.loop("e", self.each, unroll=True, kind="u32") as e:
-                position = body.let("u32", "position", e * THREADS + Name("threadIdx.x"))
+                position = body.let("u32", "position", e * THREADS + THREAD_X)
                 inside = binary("<", self.begin + position, self.n) if self.n % self.size else None
                 with body.when(inside):
                     i = counter(position.name, self.size)

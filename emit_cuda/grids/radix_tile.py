@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 from codegen.callees import FUNCTIONS
 from codegen.elements.types import load
 from codegen.expressions import (
+    BLOCK_X,
+    THREAD_X,
     Cast,
     Group,
     Literal,
@@ -109,7 +111,7 @@ class RadixTile:
         body = self.body
         with body.block() as statements:
             if self.rows > 1:
-                self.row = body.counted("row", Name("blockIdx.x"), self.rows)
+                self.row = body.counted("row", BLOCK_X, self.rows)
             self.declare()
             with self.own_elements() as (e, j):
                 for k, value in enumerate(self.values):
@@ -184,7 +186,7 @@ class RadixTile:
         ----------
         padded : so many as there are in a whole tile, though the row may end before.
         """
-        thread = Cast("u32", Name("threadIdx.x"))
+        thread = Cast("u32", THREAD_X)
         lane = Group(thread / WARP * (WARP * self.each) + thread % WARP)
         with self.body.loop("e", self.each, unroll=True, kind="u32") as e:
             position = Cast("s64", Group(lane + e * WARP))

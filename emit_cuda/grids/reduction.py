@@ -23,7 +23,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined
-from codegen.expressions import Name, item
+from codegen.expressions import BLOCK_X, THREAD_X, Name, item
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.divide import divide
 from codegen.schedule.obligations import Unproved, granted
@@ -116,7 +116,7 @@ def _by_rows(kernel: GridKernel, nest: FoldNest, read: Sequence[Instruction]) ->
     if parts.number == 1:
         return [_of_groups(kernel, nest, group, kind)]
     first, second = _in_parts(kernel, nest, parts.size // width)
-    lanes = bind(deal(kernel.body, first.fold, group, first.kinds), "threadIdx.x")
+    lanes = bind(deal(kernel.body, first.fold, group, first.kinds), THREAD_X)
     launch = bound_stage(kernel.body, _on_blocks(first.with_fold(lanes).nest), kind)
     return [launch, _of_parts(kernel, second)]
 
@@ -135,7 +135,7 @@ def _by_tiles(kernel: GridKernel, nest: FoldNest, read: Sequence[Instruction]) -
 
 def _of_groups(kernel: GridKernel, nest: FoldNest, group: int, kind: str) -> Stage:
     """A group of threads for each row."""
-    lanes = bind(deal(kernel.body, nest.fold, group, nest.kinds), "threadIdx.x")
+    lanes = bind(deal(kernel.body, nest.fold, group, nest.kinds), THREAD_X)
     return on_groups(kernel.body, nest.with_fold(lanes).nest, group, kind)
 
 
@@ -144,7 +144,7 @@ def _on_blocks(loop: For) -> For:
     inner = loop.body[0]
     if isinstance(inner, For):
         loop = loop.with_body([_on_blocks(inner)])
-    return bind(loop, "blockIdx.x")
+    return bind(loop, BLOCK_X)
 
 
 def _of_parts(kernel: GridKernel, nest: FoldNest) -> Stage:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.elements.types import load
-from codegen.expressions import Name, binary, indexed, item
+from codegen.expressions import THREAD_X, Name, binary, indexed, item
 from codegen.kinds import wide
 from codegen.schedule.order import bind
 from codegen.statements import For, LocalVariable, live
@@ -69,7 +69,7 @@ def row_stage(
             kernel, rows, row_passes(rows, computation, [r for r, _ in outputs]), outputs
         )
         row.write()
-    lanes = bind(For(row.lane, row.group, live(statements), parallel=True), "threadIdx.x")
+    lanes = bind(For(row.lane, row.group, live(statements), parallel=True), THREAD_X)
     nest = For(row.row, rows.count, (*row.shared, lanes), parallel=True)
     return on_groups(kernel.body, nest, row.group, "rows")
 

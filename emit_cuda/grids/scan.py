@@ -19,7 +19,17 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.folds import neutral
 from codegen.elements.types import store
-from codegen.expressions import Choose, Expr, Name, at_most, binary, indexed, item
+from codegen.expressions import (
+    BLOCK_X,
+    THREAD_X,
+    Choose,
+    Expr,
+    Name,
+    at_most,
+    binary,
+    indexed,
+    item,
+)
 from codegen.opcodes.axis_lines import DirectedAxisLines
 from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
@@ -172,21 +182,21 @@ class _RunningFold:
         """Each block leaves the fold of its part."""
         body, fold = self.body, self.fold
         row, _, begin, end = self._begin()
-        thread = Name("threadIdx.x")
+        thread = THREAD_X
         start = body.let("s64", "first", begin + thread)
         with body.loop("i", end, start=start, step=THREADS) as i:
             index = self.lines.in_turn(row, counter(i.name, self.n))
             fold.fold.add([body.element(self.instr.operands[0], index)])
         fold.join_threads(THREADS)
         with body.when(binary("==", thread, 0)):
-            body.assign(item(self.partial, Name("blockIdx.x")), self.total)
+            body.assign(item(self.partial, BLOCK_X), self.total)
 
     def _scan(self, output: Name) -> None:
         """Each block runs through its row or part, tile by tile."""
         body, fold = self.body, self.fold
         row, part, begin, end = self._begin()
         if self.parts.number > 1:
-            first = body.let("s64", "parts", Name("blockIdx.x") - part)
+            first = body.let("s64", "parts", BLOCK_X - part)
             with in_turns(body, "p", part, THREADS) as p:
                 body.add(*fold.join([item(self.partial, first + p)]))
             fold.join_threads(THREADS, everywhere=True)
@@ -201,7 +211,7 @@ class _RunningFold:
     ) -> None:
         """The statements of a block for as many neighbours as its threads fold at once."""
         body, fold, total = self.body, self.fold, self.total
-        (warps, folded), x = room, Name("threadIdx.x")
+        (warps, folded), x = room, THREAD_X
         # Rows that are whole vectors begin and end with one.
         vector = body.let("s64", "vector", tile / EACH + x)
         body.assign(total, self.nothing)
@@ -240,7 +250,7 @@ class _RunningFold:
         carry : the fold of all tiles before this one.
         warps : room in shared memory for the fold of each warp.
         """
-        body, total, x = self.body, self.total, Name("threadIdx.x")
+        body, total, x = self.body, self.total, THREAD_X
         lane = body.let("s64", "lane", x % WARP)
         before = self._before_in_warp(lane)
         last_lane = binary("==", lane, WARP - 1)

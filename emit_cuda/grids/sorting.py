@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from codegen.elements.types import load
 from codegen.expressions import (
+    BLOCK_X,
     Cast,
     Choose,
     Expr,
@@ -233,7 +234,7 @@ class _SortedTile:
         self.order = kernel.shared_array(self.order_kind, self.order_name, size)
         tiles = -(-self.n // size)
         self.number, self.begin, self.count = Sum(0), Sum(0), as_expr(self.n)
-        block: Expr = Name("blockIdx.x")
+        block: Expr = BLOCK_X
         if tiles > 1:
             begin = body.let("s64", "begin", block % tiles * size)
             self.begin = counter(begin.name, self.n)

@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.callees import BUILTINS, FUNCTIONS
-from codegen.expressions import Cast, Expr, Literal, Name, Op, binary, indexed
+from codegen.expressions import BLOCK_X, THREAD_X, Cast, Expr, Literal, Name, Op, binary, indexed
 from codegen.kinds import Pointer
 from codegen.statements import (
     Assign,
@@ -114,13 +114,13 @@ def alone(statements: Sequence[Statement], own_bytes: int = 0) -> Stage:
 
 def thread_number(block: int, kind: str = "s64") -> Expr:
     """The number of a thread in a grid of one dimension."""
-    first = Cast(kind, Name("blockIdx.x")) * block
-    return first + Cast(kind, Name("threadIdx.x"))
+    first = Cast(kind, BLOCK_X) * block
+    return first + Cast(kind, THREAD_X)
 
 
 def in_turns(body: Body, name: str, stop: int | Expr, threads: int) -> AbstractContextManager[Name]:
     """A loop over the numbers below a bound, each of which one of a block's threads takes."""
-    return body.loop(name, stop, start=Name("threadIdx.x"), step=threads)
+    return body.loop(name, stop, start=THREAD_X, step=threads)
 
 
 def block_for(threads: int) -> int:

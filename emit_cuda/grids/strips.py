@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from codegen.callees import FUNCTIONS
 from codegen.expressions import (
     NEVER,
+    THREAD_X,
     Cast,
     Choose,
     Expr,
@@ -106,7 +107,7 @@ class Strip:
 
     def declare(self) -> None:
         """Declare where a thread reads, and the registers that its elements wait in."""
-        body, thread, kind = self.body, Name("threadIdx.x"), self.tiles.index_kind
+        body, thread, kind = self.body, THREAD_X, self.tiles.index_kind
         at_k, at_free = f"{self.name}_k", f"{self.name}_{('row', 'column')[self.side]}"
         quick = self.along[0] if self.contracted_last else self.along[1]
         names = (at_k, at_free) if self.contracted_last else (at_free, at_k)

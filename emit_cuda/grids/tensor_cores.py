@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
-from codegen.expressions import Cast, Expr, Group, Literal, Name, Op, apply, item
+from codegen.expressions import THREAD_X, Cast, Expr, Group, Literal, Name, Op, apply, item
 from codegen.kinds import Pointer, Vector
 from codegen.walk import added, spelled_out, times
 from emit_cuda.grids import tile_sizes
@@ -123,7 +123,7 @@ class TensorCores(Tiles):
     def begin(self) -> None:
         """Declare the sums, which are zero, and say where a warp's tile is."""
         body, kind, size = self.body, self.index_kind, self.size
-        thread = Name("threadIdx.x")
+        thread = THREAD_X
         warp = Group(thread / WARP)
         self.lane = body.let(kind, "lane", thread % WARP)
         if not size.in_warpgroups:

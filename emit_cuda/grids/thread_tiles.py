@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal
-from codegen.expressions import Apply, Cast, Expr, Group, Literal, Name, item
+from codegen.expressions import THREAD_X, Apply, Cast, Expr, Group, Literal, Name, item
 from codegen.kinds import Pointer, Vector
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, times
@@ -89,7 +89,7 @@ class ThreadTiles(Tiles):
         A warp has 4 x 8 threads, which read 4 vectors of the left tile and 8 of the right one.
         """
         body, count = self.body, self.each[0] * self.each[1]
-        thread, kind = Name("threadIdx.x"), self.index_kind
+        thread, kind = THREAD_X, self.index_kind
         warp = Group(thread / WARP)
         self.y = body.let(kind, "y", warp / 2 * 4 + thread % WARP / 8)
         self.x = body.let(kind, "x", warp % 2 * 8 + thread % 8)

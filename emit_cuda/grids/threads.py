@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from codegen.evaluation import evaluated
-from codegen.expressions import Cast, Group, Name, as_expr
+from codegen.expressions import Cast, Group, LaunchIndex, Level, Name, as_expr
 from codegen.kinds import Vector, base_of, element_of
 from codegen.statements import Assign, For, Forever, If, Let, LocalVariable
 from hlo.types.element_type import ELEMENT_TYPES
@@ -54,10 +54,10 @@ class Threads(ABC):
         self.values: dict[str, Lanes] = {}
         inside, outside = numbers % prod(block), numbers // prod(block)
         for axis, across, along in zip("xyz", block, grid, strict=True):
-            self.values[f"threadIdx.{axis}"], inside = inside % across, inside // across
-            self.values[f"blockIdx.{axis}"], outside = outside % along, outside // along
-            self.values[f"blockDim.{axis}"] = np.full_like(numbers, across)
-            self.values[f"gridDim.{axis}"] = np.full_like(numbers, along)
+            thread, block_number = LaunchIndex(Level.THREAD, axis), LaunchIndex(Level.BLOCK, axis)
+            self.values[str(thread)], inside = inside % across, inside // across
+            self.values[str(block_number)], outside = outside % along, outside // along
+            self.values[str(LaunchIndex(Level.BLOCKS, axis))] = np.full_like(numbers, along)
 
     @abstractmethod
     def visit(self, statement: Statement, mask: Mask) -> None:

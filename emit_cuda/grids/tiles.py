@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal
-from codegen.expressions import Expr, Literal, Name, at_most, binary, conjoined, item
+from codegen.expressions import BLOCK_X, Expr, Literal, Name, at_most, binary, conjoined, item
 from codegen.kinds import wide
 from codegen.loops.narrow_indices import index_kind
 from codegen.opcodes.scalar import arithmetic
@@ -166,7 +166,7 @@ class Tiles(TileReader):
             -(-n // size)
             for n, size in zip((product.rows, product.columns), self.sizes, strict=True)
         )
-        block: Expr = Name("blockIdx.x")
+        block: Expr = BLOCK_X
         batch, blocks = Sum(0), product.batch * down * across
         if self.parts > 1:
             self.part = body.let(kind, "part", block / blocks)

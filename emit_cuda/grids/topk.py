@@ -17,7 +17,18 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
-from codegen.expressions import Cast, Expr, Literal, Name, apply, at_most, binary, item
+from codegen.expressions import (
+    BLOCK_X,
+    THREAD_X,
+    Cast,
+    Expr,
+    Literal,
+    Name,
+    apply,
+    at_most,
+    binary,
+    item,
+)
 from codegen.opcodes.comparators import SortKey
 from emit_cuda.grids.sorting import LEAST, PADDING, numbered
 from emit_cuda.grids.stages import BARRIER, WARP, in_turns
@@ -105,7 +116,7 @@ class _Selection:
         parts = min(-(-FILLS // rows), self.n // (LEAST_STEPS * THREADS * EACH))
         if parts < 2:
             with self.body.block() as statements:
-                self._begin(Name("blockIdx.x"))
+                self._begin(BLOCK_X)
                 block = self._select(self._word, Literal(0), self.n, self.n)
                 self._write(outputs, block)
             return [self._stage(statements, rows, block)]
@@ -113,7 +124,7 @@ class _Selection:
         parts = -(-self.n // size)
         best = self.kernel.room("u64", "best", rows * parts * self.k)
         with self.body.block() as first:
-            number = Cast("s64", Name("blockIdx.x"))
+            number = Cast("s64", BLOCK_X)
             row = self._begin(number / parts)
             begin = self.body.let("s64", "begin", (number - row * parts) * size)
             stop = self.body.let("s64", "stop", at_most(begin + size, self.n))
@@ -123,7 +134,7 @@ class _Selection:
         stages = [self._stage(first, rows * parts, block)]
         left = parts * self.k
         with self.body.block() as second:
-            row = self._begin(Name("blockIdx.x"))
+            row = self._begin(BLOCK_X)
             block = self._select(lambda j: item(best, row * left + j), Literal(0), left, left)
             self._write(outputs, block)
         return [*stages, self._stage(second, rows, block)]
@@ -152,7 +163,7 @@ class _Selection:
         room = self.words, self.candidates, self.counts, Literal(self.k), Literal(block.width)
         with body.loop("first", stop, start=begin, step=block.threads * block.each) as first:
             with body.loop("e", block.each, unroll=True) as e:
-                j = body.let("s64", "j", first + e * block.threads + Name("threadIdx.x"))
+                j = body.let("s64", "j", first + e * block.threads + THREAD_X)
                 body.assign(item(selected, e), PADDING)
                 with body.when(binary("<", j, stop)):
                     body.assign(item(selected, e), word(j))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Name, binary, conjoined, indexed, item
+from codegen.expressions import BLOCK_X, THREAD_X, THREAD_Y, Name, binary, conjoined, indexed, item
 from codegen.kinds import number_of
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.interchange import reorder
@@ -106,7 +106,7 @@ def _inside(loop: For) -> For:
 
 def _on_threads(loop: For) -> For:
     """Two loops on the threads of a block."""
-    return bind(loop.with_body([bind(_inside(loop), "threadIdx.y")]), "threadIdx.x")
+    return bind(loop.with_body([bind(_inside(loop), THREAD_Y)]), THREAD_X)
 
 
 class _TransposedTiles:
@@ -185,7 +185,7 @@ class _TransposedTiles:
         granted(Unproved("a block copies what it reads", "both are the same rows and columns"))
         reason = "a block has copied all that it reads transposed"
         applied(f"tile by {edge}, staged in shared memory", reason, self.rows, [blocks])
-        return bind(blocks.with_body([*shared, *map(_on_threads, loops)]), "blockIdx.x")
+        return bind(blocks.with_body([*shared, *map(_on_threads, loops)]), BLOCK_X)
 
     def _over_tile(self, tile: TileShape, do: Callable[[Sum, Sum], None]) -> For:
         """Something for all rows of a tile, and for the columns or their vectors."""

@@ -9,7 +9,7 @@ import pytest
 import emit_cuda
 import hlo
 from codegen.elements.kernel import Scope
-from codegen.expressions import LaunchIndex, Level, Literal, Load, Name
+from codegen.expressions import BLOCK_X, BLOCK_Y, THREAD_X, THREAD_Y, Literal, Load, Name
 from codegen.printer import text as printed
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, reading
@@ -66,7 +66,7 @@ def run(text, schedule):
 
 def threads(nest):
     *values, inner = nest.body
-    return bind(nest.with_body([*values, bind(inner, "threadIdx.x")]), "threadIdx.y")
+    return bind(nest.with_body([*values, bind(inner, THREAD_X)]), THREAD_Y)
 
 
 def tiled(body, loop):
@@ -74,7 +74,7 @@ def tiled(body, loop):
 
     def of_rows(rows, _):
         (tiles,) = divide(body, interchange(rows), 32, of_tile, tail="guard")
-        return [bind(tiles, "blockIdx.x")]
+        return [bind(tiles, BLOCK_X)]
 
     def of_tile(tile, _):
         rows = interchange(tile)
@@ -86,7 +86,7 @@ def tiled(body, loop):
         return [staged, threads(interchange(copy)), threads(last)]
 
     (tiles,) = divide(body, loop, 32, of_rows, tail="guard")
-    return [bind(tiles, "blockIdx.y")]
+    return [bind(tiles, BLOCK_Y)]
 
 
 KERNEL = """\
@@ -120,10 +120,10 @@ def test_a_guard_leaves_nothing_over():
 
     def schedule(body, loop):
         made = divide(body, loop, 32, in_block, tail="guard")
-        return [bind(each, "blockIdx.x") for each in made]
+        return [bind(each, BLOCK_X) for each in made]
 
     def in_block(block, _):
-        return [bind(block, "threadIdx.x")]
+        return [bind(block, THREAD_X)]
 
     source = run(REVERSE.replace("ROWS", "90"), schedule)
     assert "if (i < 90) {" in source
@@ -135,16 +135,15 @@ def test_what_is_left_over_has_a_launch_of_its_own(rows, barriers):
 
     def schedule(body, loop):
         first, *left = divide(body, loop, 32, partial(of_block, body))
-        block = LaunchIndex(Level.BLOCK, "x")
-        alone = [For(body.name("block"), 1, tuple(left), bind=block)] if left else []
-        return [bind(first, "blockIdx.x"), *alone]
+        alone = [For(body.name("block"), 1, tuple(left), bind=BLOCK_X)] if left else []
+        return [bind(first, BLOCK_X), *alone]
 
     def of_block(body, block, _):
         (load,) = LoopView(block).certain_loads
         array = body.name("staged")
         here = Load(Name(array), Name(block.name))
         halves = computed(block, {here: load}), reading(block, {load: here})
-        return [LocalVariable("f32", array, size=32), *(bind(h, "threadIdx.x") for h in halves)]
+        return [LocalVariable("f32", array, size=32), *(bind(h, THREAD_X) for h in halves)]
 
     source = run(REVERSE.replace("ROWS", str(rows)), schedule)
     assert source.count("__syncthreads();") == barriers
@@ -156,27 +155,18 @@ def test_threads_without_an_iteration_do_nothing():
 
     def schedule(body, loop):
         parts = (replace(loop, stop=20), fresh(body, replace(loop, start=20)))
-        inside = tuple(bind(part, "threadIdx.x") for part in parts)
-        return [bind(For(body.name("block"), 1, inside), "blockIdx.x")]
+        inside = tuple(bind(part, THREAD_X) for part in parts)
+        return [bind(For(body.name("block"), 1, inside), BLOCK_X)]
 
     source = run(REVERSE.replace("ROWS", "90"), schedule)
     assert "  if ((s32)threadIdx.x < 20) {\n" in source
     assert "  const s32 i_1 = (s32)threadIdx.x + 20;\n" in source
 
 
-@pytest.mark.parametrize(
-    ("index", "match"),
-    [("threadIdx.w", "no index of a block or a thread"), ("warp", "no index")],
-)
-def test_an_index_that_there_is_not_is_refused(index, match):
-    with pytest.raises(IllegalError, match=match):
-        bind(For("i", 9, ()), index)
-
-
 def test_a_store_that_all_threads_would_do_is_refused():
     def schedule(_, loop):
-        inner = bind(For("k", 9, ()), "threadIdx.x")
-        return [bind(loop.with_body([*loop.body, inner]), "blockIdx.x")]
+        inner = bind(For("k", 9, ()), THREAD_X)
+        return [bind(loop.with_body([*loop.body, inner]), BLOCK_X)]
 
     with pytest.raises(HloError, match=r"the store to z is in no loop over threadIdx\.x"):
         written(REVERSE.replace("ROWS", "90"), schedule)
@@ -188,7 +178,7 @@ def folding(inside, count=32, **beside):
     lanes = For("lane", count, (*inside, joined), reductions=(("+", "total"),), **beside)
     total = LocalVariable("s32", "total", Literal(0))
     last = Assign(Load(Name("y"), Literal(0)), Name("total"))
-    return For("block", 1, (total, lanes, last), bind=LaunchIndex(Level.BLOCK, "x"))
+    return For("block", 1, (total, lanes, last), bind=BLOCK_X)
 
 
 PART = LocalVariable("s32", "part", Name("lane"))
@@ -196,9 +186,7 @@ PART = LocalVariable("s32", "part", Name("lane"))
 
 def test_the_first_thread_has_what_all_fold():
     """Sums of 16 numbers: 8 and 8, then 4 and 4, and so on."""
-    stage = bound_stage(
-        CudaKernel(None, Scope()).body, folding([PART], 16, bind=LaunchIndex(Level.THREAD, "x"))
-    )
+    stage = bound_stage(CudaKernel(None, Scope()).body, folding([PART], 16, bind=THREAD_X))
     assert stage.block == (16, 1, 1)
     assert printed(stage.statements).splitlines()[-4:] == [
         "  if (lane == 0) {",
@@ -212,14 +200,14 @@ def test_the_first_thread_has_what_all_fold():
     ("nest", "match"),
     [
         (
-            folding([PART], 33, bind=LaunchIndex(Level.THREAD, "x")),
+            folding([PART], 33, bind=THREAD_X),
             "threads of the loop over lane can't meet",
         ),
         (
-            folding([PART], bind=LaunchIndex(Level.THREAD, "y")),
+            folding([PART], bind=THREAD_Y),
             "threads of the loop over lane can't meet",
         ),
-        (folding([], bind=LaunchIndex(Level.THREAD, "x")), "the loop over lane folds no parts"),
+        (folding([], bind=THREAD_X), "the loop over lane folds no parts"),
     ],
 )
 def test_threads_that_can_not_meet_are_refused(nest, match):
@@ -230,7 +218,7 @@ def test_threads_that_can_not_meet_are_refused(nest, match):
 
 def test_blocks_do_not_fold_together():
     with pytest.raises(IllegalError, match="blocks would share the total"):
-        bind(folding([PART]).body[1], "blockIdx.x")
+        bind(folding([PART]).body[1], BLOCK_X)
 
 
 def test_two_loops_may_share_an_index():
@@ -240,11 +228,11 @@ def test_two_loops_may_share_an_index():
         return divide(body, loop, 32, in_rows, tail="guard")
 
     def in_rows(block, _):
-        return [bind(block, "threadIdx.x")]
+        return [bind(block, THREAD_X)]
 
     def on_one_index(body, loop):
         (rows,) = schedule(body, loop)
-        return [bind(rows, "threadIdx.x")]
+        return [bind(rows, THREAD_X)]
 
     source = run(REVERSE.replace("ROWS", "96"), on_one_index)
     assert "(s32)(threadIdx.x / 32) * 32" in source
@@ -253,7 +241,7 @@ def test_two_loops_may_share_an_index():
 
 def test_a_block_that_is_too_large_is_refused():
     with pytest.raises(HloError, match="a block of 2,000 threads is larger than 1,024"):
-        written(REVERSE.replace("ROWS", "2000"), lambda _, loop: [bind(loop, "threadIdx.x")])
+        written(REVERSE.replace("ROWS", "2000"), lambda _, loop: [bind(loop, THREAD_X)])
 
 
 def test_a_block_that_shares_too_much_is_refused():
@@ -261,7 +249,7 @@ def test_a_block_that_shares_too_much_is_refused():
 
     def schedule(body, loop):
         array = LocalVariable("f32", body.name("tile"), size=100_000)
-        return [bind(loop.with_body([array, *loop.body]), "blockIdx.x")]
+        return [bind(loop.with_body([array, *loop.body]), BLOCK_X)]
 
     with pytest.raises(HloError, match="a block shares 400,000 bytes, and may share no more than"):
         written(REVERSE.replace("ROWS", "90"), schedule)

@@ -9,7 +9,7 @@ import hlo
 from benchmarks import gpu_dumps
 from codegen.callees import FUNCTIONS
 from codegen.elements.kernel import Argument
-from codegen.expressions import Apply, Cast, Literal, Load, Name, Op, binary
+from codegen.expressions import BLOCK_X, THREAD_X, Apply, Cast, Literal, Load, Name, Op, binary
 from codegen.kinds import Pointer, Vector
 from codegen.statements import Assign, For, If, Let, LocalVariable
 from emit_cuda.grids.accesses import accesses
@@ -19,7 +19,6 @@ from optimizer import prepare
 from optimizer.gpu.device import rates_of
 
 X, Y, TILE = Name("x"), Name("y"), Name("tile")
-THREAD = Name("threadIdx.x")
 GIVEN = [Argument(Pointer("f32", const=True), "x", "x"), Argument(Pointer("f64"), "y", "y")]
 
 
@@ -31,15 +30,15 @@ def shown(*statements, block=(32, 1, 1), shared=()):
 @pytest.mark.parametrize(
     ("index", "told"),
     [
-        (THREAD, "4 sectors"),
-        (THREAD + 1, "5 sectors, 4 would do"),
-        (THREAD * 2, "8 sectors, 4 would do"),
-        (THREAD * 1000, "32 sectors, 4 would do"),
-        (THREAD // 32, "1 sector"),
-        (binary("&", THREAD, 7), "1 sector"),
-        (Name("blockIdx.x") * 32 + THREAD, "4 sectors"),
-        (Cast("s64", Load(X, THREAD)), "where data say"),
-        (Apply(FUNCTIONS["f"], (THREAD,)), "where data say"),
+        (THREAD_X, "4 sectors"),
+        (THREAD_X + 1, "5 sectors, 4 would do"),
+        (THREAD_X * 2, "8 sectors, 4 would do"),
+        (THREAD_X * 1000, "32 sectors, 4 would do"),
+        (THREAD_X // 32, "1 sector"),
+        (binary("&", THREAD_X, 7), "1 sector"),
+        (BLOCK_X * 32 + THREAD_X, "4 sectors"),
+        (Cast("s64", Load(X, THREAD_X)), "where data say"),
+        (Apply(FUNCTIONS["f"], (THREAD_X,)), "where data say"),
     ],
 )
 def test_sectors_of_a_request(index, told):
@@ -61,7 +60,7 @@ def test_sectors_of_a_request(index, told):
 )
 def test_conflicts_of_a_column(kind, pitch, told):
     tile = ((kind, "tile", 2048),)
-    store = Assign(Load(TILE, THREAD * pitch), Literal(0))
+    store = Assign(Load(TILE, THREAD_X * pitch), Literal(0))
     size = {"f32": 4, "f64": 8, "u8": 1}[kind]
     assert shown(store, shared=tile) == [f"tile: store of {size} bytes by 32 threads, {told}"]
 
@@ -69,8 +68,8 @@ def test_conflicts_of_a_column(kind, pitch, told):
 def test_threads_that_take_part_and_the_first_turn_of_loops():
     body = (
         LocalVariable("f32", "sum", Literal(0)),
-        For("k", 100, (Assign(Name("sum"), Load(X, THREAD * 100 + Name("k"))),), start=THREAD),
-        If(binary("<", THREAD, 3), (Assign(Load(Y, THREAD), Name("sum")),)),
+        For("k", 100, (Assign(Name("sum"), Load(X, THREAD_X * 100 + Name("k"))),), start=THREAD_X),
+        If(binary("<", THREAD_X, 3), (Assign(Load(Y, THREAD_X), Name("sum")),)),
     )
     assert shown(*body) == [
         "x: load of 4 bytes by 32 threads, 32 sectors, 4 would do",
@@ -81,10 +80,10 @@ def test_threads_that_take_part_and_the_first_turn_of_loops():
 def test_pointers_into_arrays_and_vectors():
     for kind in (Vector("f32", 4), Vector("f64", 2), Vector("bf16", 8), Vector("u8", 16)):
         four = Cast(Pointer(kind, const=True), Op("+", (X, Literal(4))))
-        assert shown(Let(kind, "v", Load(four, THREAD))) == [
+        assert shown(Let(kind, "v", Load(four, THREAD_X))) == [
             "x: load of 16 bytes by 32 threads, 17 sectors, 16 would do"
         ]
-    row = Let(Pointer("f32", const=True), "row", Op("&", (Load(X, THREAD * 8),)))
+    row = Let(Pointer("f32", const=True), "row", Op("&", (Load(X, THREAD_X * 8),)))
     assert shown(row, Let("f32", "v", Load(Name("row"), Literal(0)))) == [
         "x: load of 4 bytes by 32 threads, 32 sectors, 4 would do"
     ]

@@ -15,7 +15,7 @@ SCHEDULES = '''"""Schedules of a test."""
 from dataclasses import replace
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.divide import divide
-from codegen.expressions import LaunchIndex, Level, Literal, Load, Name
+from codegen.expressions import BLOCK_X, THREAD_X, Literal, Load, Name
 from codegen.schedule.order import bind, innermost, parallelize, vectorize
 from codegen.statements import Assign, For, LocalVariable
 
@@ -58,13 +58,13 @@ def by_rest(body, loop):
     return [LocalVariable("f32", "parts", None, 4), store, loop]
 
 def block_in_thread(body, loop):
-    inside = lambda block, first: [bind(block, "blockIdx.x")]
+    inside = lambda block, first: [bind(block, BLOCK_X)]
     (blocks,) = divide(body, loop, 4, inside, tail="guard")
-    return replace(blocks, bind=LaunchIndex(Level.THREAD, "x"))
+    return replace(blocks, bind=THREAD_X)
 
 def bound(body, loop):
     inside = lambda block, _: [loop.body[0], block]
-    return [bind(each, "blockIdx.x") for each in divide(body, loop, 5, inside)]
+    return [bind(each, BLOCK_X) for each in divide(body, loop, 5, inside)]
 
 number = 7
 '''
@@ -194,7 +194,7 @@ ENTRY main {
 }
 """
 TILES = '''"""Tiles of 4 by 4 in shared memory."""
-from codegen.expressions import Load, Name
+from codegen.expressions import BLOCK_X, BLOCK_Y, THREAD_X, THREAD_Y, Load, Name
 from codegen.schedule.divide import divide
 from codegen.schedule.interchange import interchange
 from codegen.schedule.loop import LoopView
@@ -209,7 +209,7 @@ def tiled(body, loop):
 def _tiled(body, loop, elements):
     def columns(lane, _):
         (made,) = divide(body, interchange(lane), 4, tile, tail="guard")
-        return [bind(made, "blockIdx.x")]
+        return [bind(made, BLOCK_X)]
 
     def tile(rows, _):
         inner = rows.body[-1].then[-1]
@@ -221,11 +221,11 @@ def _tiled(body, loop, elements):
         return [array, threads(interchange(copies)), threads(last)]
 
     (made,) = divide(body, interchange(loop), 4, columns, tail="guard")
-    return bind(made, "blockIdx.y")
+    return bind(made, BLOCK_Y)
 
 def threads(nest):
     *values, inner = nest.body
-    return bind(nest.with_body([*values, bind(inner, "threadIdx.x")]), "threadIdx.y")
+    return bind(nest.with_body([*values, bind(inner, THREAD_X)]), THREAD_Y)
 '''
 
 

@@ -15,6 +15,7 @@ from loop_cases import CASES, check_file
 from written import Variable
 
 from codegen import schedule
+from codegen.expressions import BLOCK_X, THREAD_X
 from codegen.schedule.divide import fresh
 from codegen.statements import For
 
@@ -41,6 +42,7 @@ def transformed(case):
         if isinstance(statement, For):
             known = {
                 **{name: each for names in PRIMITIVES.values() for name, each in names.items()},
+                "BLOCK_X": BLOCK_X, "THREAD_X": THREAD_X,
                 "body": body, "loop": statement, "tree": case.tree, "array": Variable,
                 "same": lambda block, _=None: [fresh(body, block)],
             }  # fmt: skip

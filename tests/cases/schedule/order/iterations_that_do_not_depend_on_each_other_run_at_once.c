@@ -37,7 +37,7 @@ for (s64 i = 0; i < 9; i++) {
 }
 
 // On threads of a GPU, one for each iteration.
-// RUN: bind(loop, "threadIdx.x")
+// RUN: bind(loop, THREAD_X)
 for (s64 i = 0; i < 9; i++) {
   y[i] = x[i];
 }
@@ -48,7 +48,7 @@ for (s64 i = 0; i < 9; i++) {
 }
 
 // Two loops on one index have its digits, the inner one the lowest.
-// RUN: bind(loop.with_body([bind(loop.body[0], "threadIdx.x")]), "threadIdx.x")
+// RUN: bind(loop.with_body([bind(loop.body[0], THREAD_X)]), THREAD_X)
 for (s64 i = 0; i < 9; i++) {
   for (s64 k = 0; k < 3; k++) {
     y[3 * i + k] = x[i];
@@ -64,7 +64,7 @@ for (s64 i = 0; i < 9; i++) {
 }
 
 // Blocks would have to wait for each other to fold.
-// RUN: bind(loop, "blockIdx.x")
+// RUN: bind(loop, BLOCK_X)
 #pragma fold + : total
 for (s64 i = 0; i < 9; i++) {
   total = total + x[i];

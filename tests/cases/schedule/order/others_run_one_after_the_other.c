@@ -25,20 +25,14 @@ for (s64 i = 0; i < 9; i++) {
 }
 // REFUSED: a loop or a branch is inside of the loop over i
 
-// RUN: bind(loop, "threadIdx.x")
+// RUN: bind(loop, THREAD_X)
 for (s64 i = 0; i < n; i++) {
   y[i] = x[i];
 }
 // REFUSED: the bounds of the loop over i are not known
 
-// RUN: bind(loop, "warpIdx.x")
-for (s64 i = 0; i < 9; i++) {
-  y[i] = x[i];
-}
-// REFUSED: `warpIdx.x` is no index of a block or a thread
-
 // What a thread has, blocks do not share.
-// RUN: bind(loop.with_body([bind(loop.body[0], "blockIdx.x")]), "threadIdx.x")
+// RUN: bind(loop.with_body([bind(loop.body[0], BLOCK_X)]), THREAD_X)
 for (s64 i = 0; i < 4; i++) {
   for (s64 j = 0; j < 4; j++) {
     y[4 * i + j] = x[i];
