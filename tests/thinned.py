@@ -35,7 +35,7 @@ THINNED: Final = {
     "emit_cuda/test_faults.py": 3,
     "emit_cuda/test_for_gpus.py::test_every_elementwise_opcode_compiles_for_each_of_its_types": 4,
     "emit_cuda/test_grids.py::test_random_loops": 2,
-    "emit_cuda/test_interrupting.py": 4,
+    "emit_cuda/test_interrupting.py": 2,
     "emit_cuda/test_kernel_kinds.py": 3,
     "emit_cuda/test_products.py": 6,
     "hlo/frontends/test_writing.py::test_each_opcode_reads_back_with_the_same_value": 3,

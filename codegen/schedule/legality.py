@@ -83,8 +83,10 @@ def _promised(loop: LoopView, ones: Sequence[MemoryAccess], others: Sequence[Mem
 
 
 def _expect_all_run(loop: LoopView) -> None:
-    """Raise if an iteration may be the last one, or may not end."""
-    if any(isinstance(s, Break | Forever | Try) for s in loop.every):
+    """Raise if an iteration may be the last one; or may not end, unless others need not wait."""
+    expect_no_break(loop.statement)
+    ends = Try if loop.statement.parallel else Break | Forever | Try
+    if any(isinstance(s, ends) for s in loop.every):
         raise IllegalError(f"an iteration of the loop over {loop.name} may be the last one")
 
 

@@ -70,3 +70,26 @@ for (s64 i = 0; i < 9; i++) {
   total = total + x[i];
 }
 // REFUSED: the loop over i folds, and blocks would share the total
+
+// Some threads go on after others have ended, where the loop promises that these need not wait.
+// RUN: bind(loop, THREAD_X)
+#pragma parallel
+for (s64 i = 0; i < 9; i++) {
+  s64 n = i;
+  for (;;) {
+    if (n < 3) break;
+    n = n - 3;
+  }
+  y[i] = x[n];
+}
+// EXPECT
+#pragma parallel
+// bound to threadIdx.x
+for (s64 i = 0; i < 9; i++) {
+  s64 n = i;
+  for (;;) {
+    if (n < 3) break;
+    n = n - 3;
+  }
+  y[i] = x[n];
+}

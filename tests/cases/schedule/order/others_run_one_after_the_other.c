@@ -39,3 +39,15 @@ for (s64 i = 0; i < 4; i++) {
   }
 }
 // REFUSED: the loop over j, inside of the one over i, has blockIdx.x: threads are inside of blocks
+
+// Without a promise, an iteration that never ends would keep later ones from running.
+// RUN: bind(loop, THREAD_X)
+for (s64 i = 0; i < 9; i++) {
+  s64 n = i;
+  for (;;) {
+    if (n < 3) break;
+    n = n - 3;
+  }
+  y[i] = x[i];
+}
+// REFUSED: an iteration of the loop over i may be the last one
