@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from hlo.support.garbage import no_collection
-from optimizer import machine
 from optimizer.calls.async_unwrapper import AsyncUnwrapper
 from optimizer.calls.call_inliner import CallInliner
 from optimizer.calls.computation_deduplicator import ComputationDeduplicator
@@ -41,7 +40,7 @@ from optimizer.libraries.dot_library_rewriter import GemmRewriter
 from optimizer.libraries.triton_gemm_rewriter import TritonGemmRewriter
 from optimizer.log import Log
 from optimizer.loops.dynamic_slice_sinker import DynamicSliceSinker
-from optimizer.loops.operand_packing import OperandPacking
+from optimizer.loops.operand_packing import FEW_SUMS_IN_MEMORY, OperandPacking
 from optimizer.loops.while_loop_constant_sinking import WhileLoopConstantSinking
 from optimizer.loops.while_loop_invariant_code_motion import WhileLoopInvariantCodeMotion
 from optimizer.loops.while_loop_simplifier import WhileLoopSimplifier
@@ -97,7 +96,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     """
     if target not in get_args(Target):
         raise ValueError(f"target is {target!r}, not one of {', '.join(get_args(Target))}")
-    rows = machine.FEW_SUMS_IN_MEMORY if target == "cpu" else 0
+    rows = FEW_SUMS_IN_MEMORY if target == "cpu" else 0
     simplification = Fixpoint(
         "simplification",
         (

@@ -6,15 +6,12 @@ from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.expressions import Cast, Expr, Literal
 from codegen.kinds import Pointer, Record
 from codegen.statements import Call
-from optimizer import machine
-
-LEAST_COPIED = 2 * machine.LEAST_WORK // 2 * 4
-"""Derived: bytes of a copy that two threads share. An f32 is a load and a store."""
+from hlo.support import machine
 
 
 def copied(target: Expr, source: Expr, size: int) -> Call:
-    """A call that copies some bytes."""
-    function = FUNCTIONS["copy_many"] if size >= LEAST_COPIED else BUILTINS["memcpy"]
+    """A call that copies some bytes; threads share what fills the second-level cache."""
+    function = FUNCTIONS["copy_many"] if size >= machine.L2 else BUILTINS["memcpy"]
     return Call(function, (target, source, Literal(size)))
 
 

@@ -30,7 +30,7 @@ from codegen.loops.traversal_axes import (
 )
 from codegen.statements import For, Let, LocalVariable, Statement
 from codegen.walk import names_of
-from optimizer import machine
+from hlo.support import machine
 from optimizer.analysis.indexing import Quotient, Remainder, Sum, delinear, unknown
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from codegen.opcodes.fourier_lengths import (
     roots_of_unity,
 )
 from codegen.walk import address_of
+from hlo.support import machine
 from hlo.types.element_type import U64
-from optimizer import machine
 from optimizer.memory.heap import aligned
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Sum
 
-LONGEST_IN_LANES = machine.CACHED // (2 * machine.WIDEST_VECTOR)
+LONGEST_IN_LANES = machine.L2 // 2 // (2 * machine.WIDEST_VECTOR)
 """Complex numbers of a line of a Fourier transform, so that as many lines as lanes are cached."""
 SHORT_TRANSFORM = 64
 """Measured: lines of a Fourier transform that are transformed in one go even if they do not fill

@@ -16,9 +16,8 @@ from codegen.opcodes.bits import from_bits
 from codegen.opcodes.comparators import keys, note_loss, operands_of, parts_of, word_of_key
 from codegen.opcodes.merging import write_merge_sort
 from codegen.opcodes.sorting_alone import sorted_axis, write_alone
-from codegen.opcodes.words import Words, rows_along
+from codegen.opcodes.words import INSERTED, Words, rows_along
 from codegen.statements import If
-from optimizer import machine
 from optimizer.analysis.indexing import linear, unknown
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def write_sort(
     ):
         return write_alone(body, instr, sort_keys[0], outputs[0], in_chunks=in_chunks)
     words = Words(body, n, shape.size // n, in_chunks=in_chunks)
-    lossy = _told(instr, sort_keys) if n > machine.INSERTED else None
+    lossy = _told(instr, sort_keys) if n > INSERTED else None
     with rows_along(body, shape, axis) as at:
         lost = body.variable("u32", "lost", 0) if lossy else None
 

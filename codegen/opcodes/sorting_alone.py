@@ -15,10 +15,9 @@ from codegen.kinds import Pointer
 from codegen.opcodes.bits import bits_of, from_bits
 from codegen.opcodes.comparators import note_loss, word_of_key
 from codegen.opcodes.parts import sort_in_parts
-from codegen.opcodes.words import Words, rows_along
+from codegen.opcodes.words import INSERTED, Words, rows_along
 from codegen.statements import For, If
 from hlo import attributes as a
-from optimizer import machine
 from optimizer.analysis.indexing import counter, linear
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def write_alone(
     if _is_counted(n, key, shape.element_type):
         _write_counting_sort(body, instr, key, output)
         return 0
-    exact = n > machine.INSERTED and _is_exact(key, shape.element_type)
+    exact = n > INSERTED and _is_exact(key, shape.element_type)
     in_parts = in_chunks and n == shape.size >= IN_PARTS and key.tells(shape.element_type)
     kind = "u32" if exact or in_parts else "u64"
     words = Words(body, n, shape.size // n, in_chunks=in_chunks, kind=kind)
@@ -125,7 +124,7 @@ def _write_single_sort(
             element = store(element_type, from_bits(body, bits, element_type))
             body.assign(item(output, linear(at(j), dims)), element)
 
-        if words.n <= machine.INSERTED or not key.tells(element_type):
+        if words.n <= INSERTED or not key.tells(element_type):
             _sort_with_elements(words, element_type, key.bits, word, put)
             return
         array, spare = words.pair("u32")

@@ -15,8 +15,8 @@ from codegen.expressions import (
 from codegen.opcodes.folding import Fold, in_lanes, window_step
 from codegen.opcodes.movement import define
 from hlo import attributes as a
+from hlo.support import machine
 from hlo.types.values import WindowDim
-from optimizer import machine
 from optimizer.analysis.indexing import Index, Sum, Within, linear
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def write_reduce_window(body: Body, instr: Instruction, index: Index) -> Values:
     windows = windows_of(instr)
     fold = windows.fold(body)
     sizes = [most_shown(w) for w in windows.window]
-    if prod(sizes) <= machine.LARGE_WINDOW:
+    if prod(sizes) <= machine.LANES:
         for offset in product(*map(range, sizes)):
             _fold_in(body, windows, fold, index, tuple(map(Sum, offset)))
         return fold.results

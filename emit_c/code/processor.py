@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hlo.errors.error import HloError
+from hlo.support import machine
 from hlo.support.compiler import (
     family,
     family_named,
@@ -63,8 +64,8 @@ class Caches:
     Where nothing is known of them, they are the smallest that servers have had since 2017.
     """
 
-    first: CacheLevel = CacheLevel(1, 32 << 10, 8)
-    second: CacheLevel = CacheLevel(2, 1 << 20, 16)
+    first: CacheLevel = CacheLevel(1, machine.L1, machine.L1 // machine.L1_WAY)
+    second: CacheLevel = CacheLevel(2, machine.L2, 16)
 
     @property
     def way(self) -> int:
@@ -141,9 +142,9 @@ def _compiled_for(compiler: tuple[str, ...]) -> Processor:
     return from_flags({flag for flag, macro in _MACROS.items() if macro in known}, kind)
 
 
-def from_flags(flags: Collection[str], machine: str) -> Processor:
+def from_flags(flags: Collection[str], architecture: str) -> Processor:
     """A processor by its instructions and family, as Linux calls them."""
-    if family_named(machine) == "aarch64":
+    if family_named(architecture) == "aarch64":
         return Processor(*_OF_ARM, sums_bytes=False)
     vectors = next(size for flag, size in _OF_X86.items() if flag in flags or not flag)
     name = "avx512_vnni" if "avx512f" in flags else "avx_vnni"

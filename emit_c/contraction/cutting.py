@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from emit_c.code import processor
-from emit_c.contraction.dims import ContractedDim, Dim, best_tile
+from emit_c.contraction.dims import WRITTEN_STEPS, ContractedDim, Dim, best_tile
 from emit_c.contraction.tiles import Tile, has_offset, rows_for
 from emit_c.contraction.whole_tiles import NUMBERS, ROWS, VECTORS, are_whole, rows_of_whole
-from optimizer import machine
+from hlo.support import machine
 from optimizer.analysis.indexing import Sum, linear
 from optimizer.dimensions import largest_divisor
+from optimizer.loops.operand_packing import FEW_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,32 @@ if TYPE_CHECKING:
 
     from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Index
+
+PANEL = 4 * machine.LANES
+"""Chosen: columns of a panel, at most: tiles read its rows one after the other, as packed ones."""
+MOST_PANELS, LEAST_PANELS = 2, 8
+"""Measured: panels that are packed together, to be read in longer runs; and iterations of a batch
+from which on one after the other is packed. With 1 panel, products take up to 1.08 times as long.
+With 8, fewer steps of the contraction fit the cache, so that sums are written more often: 1000
+cubed takes 1.16 times as long. If a batch is packed as a whole, `dot of a batch` takes 1.07 times
+as long."""
+ROW_BLOCKS, ROWS_OF_A_BLOCK = 2, 256
+"""Measured: blocks of rows for which the right side of a product is packed anew, and rows in one at
+least. With 1 block, each thread reads all rows of the left side: if threads share no cache, 512 to
+2048 cubed then take 1.05 to 1.16 times as long. Packing twice takes 1 % of the time."""
+FETCHED_APART = machine.L1_WAY // 4
+"""Measured: bytes from row to row of a matrix that lies in place, from which on a tile asks for its
+numbers ahead. Processors foresee next lines of a page, no steps of pages. With 512 bytes, products
+take as long."""
+MANY_PRODUCTS, SHORT_LINE = 1 << 18, 2 * machine.LANES
+"""Measured: products of a contraction that is worth a tile compiled for the distance between its
+rows, where tiles move several pointers after few products: if rows have one vector, or the
+innermost loop is shorter than that line. Without such tiles a convolution in 32 groups takes 1.18
+times as long, and a product of 100 cubed 1.11 times; of others none takes less with them."""
+FEW_PRODUCTS, SHARED_ROWS, SHARED_LOOPS = 1 << 17, (8, 4, 2, 1), 3
+"""Measured: smaller contractions share tiles of these numbers of rows and loops. With tiles of
+their own six programs take 0.98 to 1.04 of the time, but the gradient of the CTC loss takes twice
+as long to compile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,27 +139,27 @@ class Cutting:
         self.blocks = -(-self.packed.size // self.side)
         whole = prod(d.size for d in self.panels) * self.blocks * self.depth * self.side
         self.cached = whole * kind.bytes <= self.caches.kept or self.packed is not self.lane
-        few = not self.positions and self.row.size <= machine.FEW_ROWS
-        few &= self.products >= machine.MANY_PRODUCTS
-        near = self.cached or (few and self.lane.size <= machine.PANEL)
+        few = not self.positions and self.row.size <= FEW_ROWS
+        few &= self.products >= MANY_PRODUCTS
+        near = self.cached or (few and self.lane.size <= PANEL)
         self.in_place = near and self._is_in_place()
         self.in_chunks = few and not self.in_place and self._is_read_in_chunks()
         self.in_place |= self.in_chunks
         self.cached |= self.in_place
         self.has_few_rows = few and self.in_place
         batch = self._batch
-        if batch >= machine.LEAST_PANELS and not self.in_place and self.packed is self.lane:
+        if batch >= LEAST_PANELS and not self.in_place and self.packed is self.lane:
             self.cached = False
         self.packed_size = whole if self.cached and not self.in_place else 0
-        iterations = self.blocks * batch // machine.LEAST_PANELS
-        panels = min(iterations, machine.MOST_PANELS)
+        iterations = self.blocks * batch // LEAST_PANELS
+        panels = min(iterations, MOST_PANELS)
         self.group = 1 if self.cached else largest_divisor(self.blocks, panels)
         first = self.steps[0].size
         self.chunk = self._outermost_steps(exact or self.depth)
         self.chunks = -(-first // self.chunk) if first else 1
-        many = self.row.size >= machine.ROW_BLOCKS * machine.ROWS_OF_A_BLOCK
+        many = self.row.size >= ROW_BLOCKS * ROWS_OF_A_BLOCK
         apart = self.chunks == 1 and batch == 1 and not self.positions and not self.cached
-        self.row_blocks = machine.ROW_BLOCKS if written and many and apart else 1
+        self.row_blocks = ROW_BLOCKS if written and many and apart else 1
 
     def _rows(self) -> int:
         """The rows of a tile."""
@@ -141,8 +168,8 @@ class Cutting:
         rows = rows_for(self.row.size, self.vectors, together, spared=spared)
         if are_whole(self.signs):
             rows = rows_of_whole(self.row.size)
-        if self.products < machine.FEW_PRODUCTS:
-            rows = next(n for n in machine.SHARED_ROWS if n <= rows)
+        if self.products < FEW_PRODUCTS:
+            rows = next(n for n in SHARED_ROWS if n <= rows)
         return rows
 
     @property
@@ -198,7 +225,7 @@ class Cutting:
         if not self.cached:
             panels = self.group * self.side * self.kind.bytes
             chunk = largest_divisor(first, min(most, self.caches.kept // panels) // rest)
-            if chunk * rest >= machine.WRITTEN_STEPS:
+            if chunk * rest >= WRITTEN_STEPS:
                 return chunk
         return largest_divisor(first, most // rest)
 
@@ -263,9 +290,9 @@ class Cutting:
             loops.insert(0, (size, step - moved, 0 if loops else kernel_step))
             moved = size * step
         loops = loops or [(1, 0, 0)]
-        if self.products < machine.FEW_PRODUCTS:
-            loops = [(1, 0, 0)] * (machine.SHARED_LOOPS - len(loops)) + loops
-        is_far = self.in_place and kernel_step * self.kind.bytes >= machine.FETCHED_APART
+        if self.products < FEW_PRODUCTS:
+            loops = [(1, 0, 0)] * (SHARED_LOOPS - len(loops)) + loops
+        is_far = self.in_place and kernel_step * self.kind.bytes >= FETCHED_APART
         vector = "q" if self.in_chunks else "p" if is_far else "v"
         lanes = "v" if self.lane.input == 1 else "n", vector if self.lane.feature else "n"
         row = self.row.input
@@ -274,8 +301,8 @@ class Cutting:
             loops = [(size, kernel, step) for size, step, kernel in loops]
         elif self.row.feature:
             lanes = lanes[0], "r"
-        pressed = self.vectors == 1 or loops[-1][0] < machine.SHORT_LINE
-        known = pressed and self.products >= machine.MANY_PRODUCTS and lanes[0] == "n"
+        pressed = self.vectors == 1 or loops[-1][0] < SHORT_LINE
+        known = pressed and self.products >= MANY_PRODUCTS and lanes[0] == "n"
         apart = row if known else None
         sizes = rows, self.vectors, self.lanes
         tile = Tile(*lanes, *sizes, len(loops), self.kind, apart, self.signs)

@@ -18,11 +18,10 @@ from emit_c.contraction.pairs import FloatPairs, have_pairs
 from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
-from emit_c.contraction.tiling import Pointers
+from emit_c.contraction.tiling import LEAST_SHARE, Pointers
 from emit_c.table import define_whole
 from hlo.types.element_type import ELEMENT_TYPES, F32, S32
 from hlo.types.limits import integer_range
-from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +69,7 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
 
 
 def _is_worth_it(product: TiledProduct) -> bool:
-    return product.tiling.share >= machine.LEAST_SHARE
+    return product.tiling.share >= LEAST_SHARE
 
 
 def _product(body: Body, instr: Instruction, kind: ElementType) -> TiledProduct:

@@ -22,16 +22,30 @@ from emit_c.code import processor
 from emit_c.contraction.quads import have_quads
 from emit_c.contraction.tiles import result
 from emit_c.kernels.gather_short_rows import can_be_gathered
+from hlo.support import machine
 from hlo.types.element_type import F32
-from optimizer import machine
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, strides
 from optimizer.dimensions import largest_divisor
+from optimizer.loops.operand_packing import FEW_SUMS_IN_MEMORY
 
 if TYPE_CHECKING:
     from codegen.elements.body import Body
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
     from optimizer.analysis.indexing import Index
+
+SUMS_OF_A_PRODUCT = machine.L1 // 2 // 4
+"""Derived: f32 sums that lie side by side in half of the first-level cache."""
+FEW_SUMS_IN_REGISTERS = 8
+"""Measured: vectors that are multiplied by a matrix without register tiles, with sums in registers.
+With 2, conjugate gradients take 1.1 times as long, with 32 a matrix by a vector 2."""
+FEW_SUMS_OF_CONVERTED = 8
+"""Measured: the same for a matrix outside of the second-level cache whose numbers are converted, so
+that tiles would have to pack it. With tiles, products of 5 and 8 rows by 1024 x 4096, 1024 x 1024
+and 3072 x 768 numbers of bf16 take 1.15 to 1.4 times as long."""
+ROWS_AT_ONCE = 4
+"""Measured: rows of a matrix that are added at once to the sums of a product. A GRU takes 1.5 times
+as long with 1, and 1.04 with 16."""
 
 
 def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementType) -> bool:
@@ -47,7 +61,7 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
             return True
         aligned = strides(few.instr.shape.dims)[few.contracting[-1]] == 1
         beside = aligned and step[matrix.contracting[-1]] == 1
-        if beside and few.count * product.parts <= machine.FEW_SUMS_IN_REGISTERS:
+        if beside and few.count * product.parts <= FEW_SUMS_IN_REGISTERS:
             product.write_in_lanes(output)
             return True
     return False
@@ -58,8 +72,8 @@ def _most_in_memory(instr: Instruction, matrix: Operand, kind: ElementType) -> i
     by_rows = matrix.contracting[0] < matrix.free[0]
     large = matrix.instr.shape.unpacked_bytes > processor.here().caches.second.bytes
     converted = matrix.instr.shape.element_type is not kind and not have_quads(instr)
-    few = machine.FEW_SUMS_OF_CONVERTED if by_rows and large and converted else 0
-    return max(few, machine.FEW_SUMS_IN_MEMORY)
+    few = FEW_SUMS_OF_CONVERTED if by_rows and large and converted else 0
+    return max(few, FEW_SUMS_IN_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +93,12 @@ class _FewRows:
         """Write, for each block of columns, the products of rows with a number of each vector."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        most = machine.SUMS_OF_A_PRODUCT
-        if self.few.count > machine.FEW_SUMS_IN_MEMORY:
+        most = SUMS_OF_A_PRODUCT
+        if self.few.count > FEW_SUMS_IN_MEMORY:
             # So many f32 fill half of the first-level cache, which all vectors' sums share.
             most = most * F32.bytes // (self.few.count * kind.bytes)
         width = largest_divisor(free[-1], min(most, max(free[-1] // 2, most // 8)))
-        many = largest_divisor(depths[-1], machine.ROWS_AT_ONCE)
+        many = largest_divisor(depths[-1], ROWS_AT_ONCE)
         column = body.name("column")
         outer = [*batch, *free[:-1], free[-1] // width]
         with body.loops("b" * len(outer), outer, parallel=True) as (*counters, block):
@@ -112,7 +126,7 @@ class _FewRows:
         """Write the products of some rows of the matrix with all vectors."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        most = machine.FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts)
+        most = FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts)
         many = 1 if self._fits_a_lane() else largest_divisor(free[-1], most)
         outer = [*batch, *free[:-1], free[-1] // many]
         with body.loops("b" * len(outer), outer, parallel=True) as (*counters, block):
@@ -153,7 +167,7 @@ class _FewRows:
         kind = self.matrix.instr.shape.element_type
         depth = self.matrix.sizes(self.matrix.contracting)[-1]
         is_taken_apart = depth in (*machine.TAKEN_APART, *machine.TAKEN_WHOLE)
-        return depth in machine.SHORT_FOLDS and (is_taken_apart or can_be_gathered(kind))
+        return 1 < depth <= machine.LANES and (is_taken_apart or can_be_gathered(kind))
 
     def _sizes(self) -> tuple[list[int], list[int], list[int]]:
         matrix = self.matrix

@@ -20,9 +20,9 @@ from emit_c.contraction.packing import constant_numbers, packed_constant
 from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.tiles import FLIPPED, has_offset
 from emit_c.contraction.tiling import Tiling
+from hlo.support import machine
 from hlo.types.element_type import S32
 from hlo.types.limits import integer_range
-from optimizer import machine
 from optimizer.analysis.indexing import Sum, unknown
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 from codegen.program.values import as_numpy, leaves
 from emit_c.code import foreign
 from emit_c.executable.runtime import OUT_OF_MEMORY, runtime
+from hlo.support import machine
 from interpreter.engine.arguments import checked_argument, checked_arguments
-from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -27,7 +27,7 @@ from emit_c.executable.toolchain import OPTIMIZED
 from emit_c.program.assigned import emitted_form
 from emit_c.program.clocks import with_clocks
 from emit_c.program.emit import emit
-from optimizer import machine
+from hlo.support import machine
 from optimizer.layout.result_views import views_of
 
 if TYPE_CHECKING:

@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Expr, Load, Name, Op, as_expr
 from codegen.kinds import number_of
-from codegen.loops.work import trip_count, work
+from codegen.loops.work import LEAST_WORK, trip_count, work
 from codegen.schedule.loop import LoopView
 from codegen.schedule.rfactor import folding_loop, rfactor
 from codegen.schedule.trace import attempt
 from codegen.statements import Assign, For, Let, LocalVariable, Statement
-from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +64,7 @@ def _is_worth_it(loop: For, variables: Mapping[str, LocalVariable]) -> bool:
         and bool(folded)
         and folded <= variables.keys()
     )
-    return is_fold and work([loop]) >= 2 * machine.LEAST_WORK
+    return is_fold and work([loop]) >= 2 * LEAST_WORK
 
 
 def _blocked(
@@ -82,7 +81,7 @@ def _blocked(
         )
     n, width = trip_count(loop), folded[0].size
     most = min(MOST_BLOCKS, MOST_PARTS // (width or 1), n)
-    size = -(-n // max(min(most, work([loop]) // machine.LEAST_WORK), 1))
+    size = -(-n // max(min(most, work([loop]) // LEAST_WORK), 1))
     count = -(-n // size)
     if count == 1:
         return None

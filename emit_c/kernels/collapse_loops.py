@@ -52,16 +52,21 @@ from codegen.statements import (
     trees,
 )
 from codegen.walk import walk
+from emit_c.kernels.coalesce_loops import MOST_COLLAPSED_COLUMNS
 from emit_c.kernels.collapsed_rows import CollapsedRows, RowColumns
 from emit_c.kernels.fold_lanes import NAMES, folding_lanes
 from emit_c.kernels.peephole.outline_math import has_long_functions
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.body import Body
     from codegen.schedule.types import KernelTypes
+
+MOST_CHEAP_COLUMNS, BLOCKS_OF_COLLAPSED = 3 * machine.LANES, 4
+"""Measured: columns up to which rows that take no long functions are collapsed, and how many blocks
+of rows are worth it. The extremes of 49 columns of bytes would take 1.2 times as long."""
 
 MOST_MERGED_COLUMNS = 16 * machine.LANES
 """Chosen: columns of two loops up to which rows are collapsed; their blocks fill half of the
@@ -172,16 +177,16 @@ def _rows_of_block(loop: For, width: int, all_columns: int, types: KernelTypes) 
     """
     sizes = _sizes(loop, types)
     lanes = machine.WIDEST_VECTOR // min(sizes, default=machine.WIDEST_VECTOR)
-    most = min(lanes, machine.MOST_CHEAP_COLUMNS)
+    most = min(lanes, MOST_CHEAP_COLUMNS)
     if not has_long_functions(loop) and (width > most or width % machine.LANES == 0):
         return 0
-    most = machine.MOST_COLLAPSED_COLUMNS if width == all_columns else MOST_MERGED_COLUMNS
+    most = MOST_COLLAPSED_COLUMNS if width == all_columns else MOST_MERGED_COLUMNS
     if width % lanes == 0 or all_columns > most:
         return 0
     lanes = max(lanes, machine.BLOCK_OF_LANES)
     while lanes >= machine.LANES:
         count = lanes // gcd(lanes, all_columns)
-        if trip_count(loop) >= machine.BLOCKS_OF_COLLAPSED * count:
+        if trip_count(loop) >= BLOCKS_OF_COLLAPSED * count:
             return count
         lanes //= 2
     return 0

@@ -37,7 +37,7 @@ from codegen.statements import (
     replaced,
 )
 from emit_c.code.prelude import functions_of_numbers
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -42,8 +42,9 @@ from codegen.statements import (
 from emit_c.code.prelude import functions_of_numbers
 from emit_c.kernels.row_starts import RowStarts, distances
 from emit_c.kernels.transposed_rows import TransposedRows
+from emit_c.kernels.unroll_short_loops import MOST_WRITTEN
+from hlo.support import machine
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +121,7 @@ def distances_gathered(loop: For) -> list[int]:
     factors = {n for each in every for n in distances(loop.name, each)}
     inner = [replace(s, simd=True) for s in loop.body if isinstance(s, For)]
     whole = set(map(trip_count, inner)).intersection(machine.TAKEN_WHOLE)
-    left = whole if work(inner) <= machine.MOST_WRITTEN else ()
+    left = whole if work(inner) <= MOST_WRITTEN else ()
     return sorted(factors.difference(machine.TAKEN_APART, left))
 
 

@@ -55,7 +55,7 @@ from emit_c.kernels.kept_elements import with_kept_elements
 from emit_c.kernels.row_starts import RowStarts
 from emit_c.kernels.transposed_rows import TransposedRows
 from emit_c.kernels.widen_bytes import NARROW
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

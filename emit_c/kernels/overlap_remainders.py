@@ -30,7 +30,7 @@ from codegen.statements import (
 )
 from codegen.walk import walk
 from emit_c.kernels.peephole.outline_math import has_long_functions
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

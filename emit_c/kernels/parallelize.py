@@ -19,7 +19,7 @@ from codegen.callees import FUNCTIONS
 from codegen.expressions import Expr, Group, Literal, Member, Name, Op, Struct
 from codegen.functions import Function, Parameter
 from codegen.kinds import Pointer, Record, unrestricted
-from codegen.loops.work import trip_count, work
+from codegen.loops.work import LEAST_WORK, trip_count, work
 from codegen.schedule.loop import LoopView
 from codegen.schedule.types import KernelTypes
 from codegen.statements import (
@@ -35,7 +35,7 @@ from codegen.statements import (
 )
 from codegen.walk import names_of
 from emit_c.kernels.peephole.inline_uses import inline_uses
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,7 @@ def _in_blocks(kernel: CKernel, loop: For) -> For:
 
 def _is_worth_it(loop: For) -> bool:
     trips = LoopView(loop).trips or 0
-    return loop.parallel and trips > 1 and work([loop]) >= 2 * machine.LEAST_WORK
+    return loop.parallel and trips > 1 and work([loop]) >= 2 * LEAST_WORK
 
 
 class _Split:
@@ -143,7 +143,7 @@ class _Split:
         part = self.kernel.body.function(f"{self.name}_part", lambda name: self._unpack(name, run))
         values = tuple(Name(each.name) for each in (*self.given, *self._own))
         given = Op("&", (Struct(Record(part.name), values),)) if values else Literal(0)
-        grain = max(1, machine.LEAST_WORK * self.trip_count // max(work(self.nest[:1]), 1))
+        grain = max(1, LEAST_WORK * self.trip_count // max(work(self.nest[:1]), 1))
         return Call(_PARALLEL, (part, given, Literal(self.trip_count), Literal(grain)))
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from codegen.expressions import Cast, Expr, Group, Index, Literal, Load, Name, Op
 from codegen.statements import Assign, For, Let, LocalVariable, Statement
 from codegen.walk import rebuilt, spelled_out, walk
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

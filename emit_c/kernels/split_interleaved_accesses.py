@@ -40,7 +40,7 @@ from codegen.schedule.loop import LoopView, has_loads
 from codegen.schedule.stage import loading, storing
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, base, in_lanes
 from codegen.walk import names_of
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

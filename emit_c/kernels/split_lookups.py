@@ -30,8 +30,8 @@ from codegen.schedule.trace import applied
 from codegen.schedule.unroll_and_jam import unroll_and_jam
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, base, in_lanes, values
 from codegen.walk import children, names_of, walk
+from hlo.support import machine
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer import machine
 from optimizer.analysis.indexing import Counter, Sum
 
 if TYPE_CHECKING:

@@ -28,12 +28,20 @@ from codegen.schedule.conditions import turning_points
 from codegen.schedule.cut import cut
 from codegen.schedule.loop import LoopView
 from codegen.statements import For, Forever, If, Statement, nested
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from codegen.elements.body import Body
+
+MOST_RANGES, MOST_COPIED = 4, 900
+"""Chosen: ranges into which a loop around lanes is cut where its choices change, and statements in
+all of them before these are decided: compilers take their time for each. With 600, cycles of
+multigrid take 1.8 times as long."""
+MOST_PEELED = 4
+"""Chosen: iterations of a loop in lanes that choose otherwise, and run alone; and those of a loop
+that threads share which one thread does."""
 
 
 def split_loops(
@@ -68,14 +76,14 @@ def _split(body: Body, statement: Statement, shared: bool) -> Iterator[Statement
 
 def _may_be_cut(loop: For, shared: bool) -> bool:
     """Whether threads do not need a loop whole: its iterations are in turn, or few are cut off."""
-    if not loop.parallel or (shared and trip_count(loop) <= machine.MOST_RANGES):
+    if not loop.parallel or (shared and trip_count(loop) <= MOST_RANGES):
         return True
     bounds = LoopView(loop).bounds
     if bounds is None:
         return False
     ranges = pairwise((bounds.start, *turning_points(loop), bounds.stop))
     *few, most = sorted(high - low for low, high in ranges)
-    return sum(few) <= min(machine.MOST_PEELED, most // machine.HALF_VECTOR)
+    return sum(few) <= min(MOST_PEELED, most // machine.HALF_VECTOR)
 
 
 def _is_around_lanes(loop: For) -> bool:
@@ -86,6 +94,6 @@ def _parts(body: Body, loop: For) -> list[Statement]:
     """A loop, or a loop for each range of its counter in which all choices are the same."""
     points, statements = turning_points(loop), sum(1 for _ in nested(loop.body))
     copies = len(points) + 1
-    if not points or copies > machine.MOST_RANGES or copies * statements > machine.MOST_COPIED:
+    if not points or copies > MOST_RANGES or copies * statements > MOST_COPIED:
         return [loop]
     return cut(body, loop, points)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.expressions import Apply, Index, Literal, Load, Name, indexed
+from codegen.loops.work import FUNCTION_WORK
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, without
 from codegen.schedule.loop import LoopView
@@ -40,8 +41,8 @@ from codegen.statements import (
 )
 from codegen.walk import names_of
 from emit_c.code.prelude import functions_of_numbers
+from hlo.support import machine
 from hlo.types.element_type import F16
-from optimizer import machine
 from optimizer.analysis.indexing import Sum, unknown
 
 if TYPE_CHECKING:
@@ -232,4 +233,4 @@ def _knowing(loop: For, values: dict[str, Load]) -> For:
 
 def _call(stem: str, arrays: Sequence[Expr], count: int) -> Call:
     """The call that rounds so many numbers."""
-    return Call(FUNCTIONS[stem, F16], (*arrays, Literal(count)), machine.FUNCTION_WORK * count)
+    return Call(FUNCTIONS[stem, F16], (*arrays, Literal(count)), FUNCTION_WORK * count)

@@ -31,8 +31,8 @@ from codegen.schedule.trace import attempt
 from codegen.statements import For, Let, LocalVariable, changed_in, replaced
 from codegen.walk import names_of, substitute
 from emit_c.kernels.transposed_rows import transposed
+from hlo.support import machine
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer import machine
 from optimizer.analysis.indexing import counter
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from codegen.statements import (
     nested,
     replaced,
 )
+from hlo.support import machine
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer import machine
 from optimizer.analysis.indexing import Counter, Sum, counter, unknown
 
 if TYPE_CHECKING:

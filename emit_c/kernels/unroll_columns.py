@@ -35,7 +35,8 @@ from codegen.statements import (
     straight,
 )
 from codegen.walk import rebuilt
-from optimizer import machine
+from emit_c.kernels.unroll_short_loops import MOST_WRITTEN
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,7 +98,7 @@ def _is_of_few_columns(loop: For, arrays: Mapping[str, LocalVariable]) -> bool:
     count = trip_count(columns)
     if count not in machine.SHORT_LOOPS or not straight(columns.body):
         return False
-    if count * sum(1 for _ in nested(columns.body)) > machine.MOST_WRITTEN:
+    if count * sum(1 for _ in nested(columns.body)) > MOST_WRITTEN:
         return False
     folded = [arrays.get(name) for _, name in loop.reductions]
     return all(a is not None and a.size == count and number_of(a.kind) for a in folded)

@@ -23,7 +23,8 @@ from codegen.loops.work import trip_count, work
 from codegen.schedule.loop import LoopView, perfect_nest
 from codegen.schedule.unroll import unroll
 from codegen.statements import Assign, For, base, callees_in, nested, replaced, straight
-from optimizer import machine
+from emit_c.kernels.unroll_short_loops import MOST_WRITTEN
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,7 @@ def unroll_narrow_loops(
         if not isinstance(statement, For) or trip_count(statement) < machine.LANES:
             return None
         # Compilers take their time for each.
-        if work(filter(_is_short, nested(statement.body))) > machine.MOST_WRITTEN:
+        if work(filter(_is_short, nested(statement.body))) > MOST_WRITTEN:
             return None
         return [statement.with_body(replaced(statement.body, inside))]
 

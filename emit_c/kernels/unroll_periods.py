@@ -27,7 +27,8 @@ from codegen.schedule.loop import LoopView
 from codegen.schedule.unroll import unroll_by
 from codegen.statements import If, in_lanes, nested
 from codegen.walk import names_of, substitute
-from optimizer import machine
+from emit_c.kernels.split_loops import MOST_COPIED
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def _unrolled(body: Body, loop: For) -> Sequence[Statement] | None:
     copies = period * sum(1 for _ in nested(loop.body))
     if period not in machine.SHORT_LOOPS or loop.reductions or groups < machine.HALF_VECTOR:
         return None
-    if copies > machine.MOST_COPIED:
+    if copies > MOST_COPIED:
         return None
     return unroll_by(body, loop, period, partial(_truth, loop.name))
 

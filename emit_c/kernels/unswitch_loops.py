@@ -16,11 +16,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Name
-from codegen.loops.work import trip_count, work
+from codegen.loops.work import FUNCTION_WORK, trip_count, work
 from codegen.schedule.unswitch import decided_loops, unswitch
 from codegen.statements import changed_in, in_lanes, nested, trees
 from codegen.walk import walk
-from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +50,7 @@ def _unswitched(body: Body, loop: For) -> Sequence[Statement] | None:
         least = min(work(side.body) for side in decided_loops(loop, condition))
         all_of_it = work(loop.body)
         spared = all_of_it - least
-        if 2 * least > all_of_it or spared < machine.FUNCTION_WORK:
+        if 2 * least > all_of_it or spared < FUNCTION_WORK:
             continue
         if spared * trip_count(loop) >= WORTH_A_BRANCH:
             return [unswitch(body, loop, condition)]

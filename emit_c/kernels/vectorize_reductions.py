@@ -45,10 +45,12 @@ from codegen.statements import (
     base,
     replaced,
 )
+from emit_c.kernels.cascade_sums import LONG_SUM
 from emit_c.kernels.fold_lanes import NAMES, folding_lanes
 from emit_c.kernels.peel_loops import Peeled, peeled
+from emit_c.kernels.peephole.outline_math import CALLS_IN_A_MICROSECOND
+from hlo.support import machine
 from hlo.types.element_type import ELEMENT_TYPES
-from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -83,7 +85,7 @@ def _in_lanes(
     match statement:
         case For() if (loop := folding_loop(statement)).reductions:
             fold = _fold_of(body, loop, types, again=times > 1 or loop is not statement)
-            called = times <= machine.CALLS_IN_A_MICROSECOND
+            called = times <= CALLS_IN_A_MICROSECOND
             made = fold and attempt(lambda: fold.statements(body, statement, called=called))
             known_to_openmp = all(op != "first" for op, _ in loop.reductions)
             return made or (statement if known_to_openmp else _one_by_one(statement),)
@@ -121,7 +123,7 @@ def _fold_of(body: Body, loop: For, types: KernelTypes, *, again: bool) -> _Lane
     kinds = {name: types.of_number(name) for _, name in loop.reductions}
     is_counted = isinstance(loop.stop, int) and loop.start == 0
     is_block = isinstance(loop.stop, Name) and isinstance(loop.start, Name)
-    is_block &= trip_count(loop) > machine.LONG_SUM
+    is_block &= trip_count(loop) > LONG_SUM
     starts = attempt(lambda: neutral_elements(loop.reductions, kinds))
     if not (is_counted or is_block) or loop.step != 1 or starts is None:
         return None

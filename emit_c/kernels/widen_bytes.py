@@ -26,7 +26,7 @@ from codegen.statements import For, Let, LocalVariable, base, in_lanes
 from codegen.walk import names_of
 from emit_c.kernels.peephole.loads import is_load
 from emit_c.kernels.peephole.outline_math import has_long_functions
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from codegen.opcodes.folding import Fold, over
 from codegen.statements import For
 from emit_c.table import define_whole
 from hlo import attributes as a
-from optimizer import machine
+from hlo.support import machine
 from optimizer.analysis.indexing import counter, delinear, linear
 
 if TYPE_CHECKING:
@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from codegen.statements import Statement
     from hlo.instruction import Instruction
 
+SUMS_OF_A_FOLD = machine.L1_WAY // 4
+"""Derived: f32 sums of columns that stay in the first-level cache beside rows that are added."""
 
-def blocks(n: int, most: int = machine.SUMS_OF_A_FOLD) -> list[tuple[int, int, int]]:
+
+def blocks(n: int, most: int = SUMS_OF_A_FOLD) -> list[tuple[int, int, int]]:
     """Cut n columns into blocks of one size, or of one size and a smaller one.
 
     Parameters
@@ -66,7 +69,7 @@ def write_whole_reduce(body: Body, instr: Instruction, outputs: Sequence[Name]) 
         return None
     # Few rows need no variables that lie side by side: an element's are written out.
     folded = prod(dims[d] for d in attrs.dimensions)
-    if folded <= machine.WRITTEN_OUT_FOLD and columns >= machine.BLOCK_OF_LANES:
+    if folded <= machine.HALF_VECTOR and columns >= machine.BLOCK_OF_LANES:
         return None
     types = [x.shape.element_type for x in arrays]
     starts = [body.scalar(i) for i in initials]

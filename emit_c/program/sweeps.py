@@ -16,10 +16,11 @@ from codegen.expressions import Name, item
 from codegen.kinds import wide
 from codegen.opcodes.folding import fold_of, in_lanes, over
 from codegen.statements import For, live, vectorized
+from emit_c.kernels.unroll_short_loops import MOST_WRITTEN
 from emit_c.kernels.writing import write_loops
-from emit_c.opcodes.folding import blocks, of_columns
+from emit_c.opcodes.folding import SUMS_OF_A_FOLD, blocks, of_columns
 from hlo.opcode import TRANSCENDENTAL
-from optimizer import machine
+from hlo.support import machine
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 from optimizer.fusion.policy import CPU
 
@@ -75,8 +76,8 @@ def _are_written_out(nest: LoopNest) -> bool:
         return rows <= max(machine.SHORT_LOOPS) and _columns(nest) >= machine.LANES
     return (
         _columns(nest) >= machine.BLOCK_OF_LANES
-        and rows <= machine.WRITTEN_OUT_FOLD
-        and rows * len(nest.members) <= machine.MOST_WRITTEN
+        and rows <= machine.HALF_VECTOR
+        and rows * len(nest.members) <= MOST_WRITTEN
     )
 
 
@@ -329,9 +330,9 @@ def _columns(nest: LoopNest) -> int:
 def _most_columns(nest: LoopNest) -> int:
     """The largest number of columns that are reduced side by side: as many as the cache holds."""
     if nest.sweeps == 1:
-        return machine.SUMS_OF_A_FOLD
+        return SUMS_OF_A_FOLD
     fitting = CPU.row_bytes * machine.LANES // max(nest.row_bytes(), 1)
-    return max(min(machine.SUMS_OF_A_FOLD, fitting), machine.LANES)
+    return max(min(SUMS_OF_A_FOLD, fitting), machine.LANES)
 
 
 def _stored(nest: LoopNest) -> dict[Instruction, int]:

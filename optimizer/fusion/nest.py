@@ -22,7 +22,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from optimizer import machine
+from hlo.support import machine
 from optimizer.fusion.digits import Digits
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 from hlo import opcode
 from hlo.attributes import Dimensions, Windowed
-from optimizer import machine
+from hlo.support import machine
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 CACHED_PART = machine.L2 // 4
-"""Bytes that stay there beside as much that is written, and what both displace."""
+"""Bytes that stay in the second-level cache beside as much that is written, and what both displace.
+"""
 
 ELEMENTWISE = opcode.ELEMENTWISE - {"stochastic-convert"}
 # They only say where an element comes from: index arithmetic, in a kernel.
@@ -162,9 +163,12 @@ def is_plain(instr: Instruction, policy: Policy) -> bool:
 def is_large_window(instr: Instruction) -> bool:
     """Whether a kernel of its own shows windows faster than one that does something else besides.
 
-    It goes along whole rows, and need not begin anew where windows overlap.
+    It goes along whole rows, and need not begin anew where windows overlap. Of smaller windows,
+    each element has statements of its own, so that the loops around have lanes. Measured: so
+    written, windows of 2 x 2 take 0.27, of 4 x 4 0.2 to 0.9 of the time; 5 x 5 would take 0.6 to
+    1.2, and 7 x 7, if they were fused, 10 times as long.
     """
     if instr.opcode != "reduce-window":
         return False
     attrs = Windowed.of(instr)
-    return prod(w.size for w in attrs.window) > machine.LARGE_WINDOW
+    return prod(w.size for w in attrs.window) > machine.LANES

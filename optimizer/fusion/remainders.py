@@ -15,7 +15,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from optimizer import machine
+from hlo.support import machine
 from optimizer.fusion.policy import ELEMENTWISE, MOVEMENT
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.fusion.policy import Policy
 
-STORED_WORK, FUNCTION_ALONE, LONG_ROW = 4, 4 * machine.FUNCTION_WORK, 4 * machine.LANES
+STORED_WORK, FUNCTION_ALONE, LONG_ROW = 4, 32, 4 * machine.LANES
 """Measured: operations outside of vectors that take as long as to store an element, and to load it,
 among many; a function counts as so many. With 1, the game of life takes 2.5 times as long; if it is
 never weighed, an Ising model 4.4 times; and if functions count 8, rows of 100 that four of them

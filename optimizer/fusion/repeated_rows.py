@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo import attributes as a
-from optimizer import machine
+from hlo.support import machine
 from optimizer.fusion.policy import ELEMENTWISE, MOVEMENT
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.opcode import COMPILE_TIME, GIVEN
-from optimizer import machine
 from optimizer.fusion.policy import ELEMENTWISE
 from optimizer.reducers import operation_of
 
@@ -26,6 +25,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hlo.instruction import Computation, Instruction
+
+LEAST_ROW, MOST_ROW = 8, 1 << 16
+"""Chosen: rows that are gone through several times by one kernel. Shorter ones are better folded by
+one thread each; longer ones by several blocks."""
 
 Dims = tuple[int, ...]
 # Each element of these is known by its index: nobody stores them, and each kernel has its own.
@@ -97,7 +100,7 @@ def rows_of(instr: Instruction) -> Rows | None:
     if sorted(attrs.dimensions) != list(range(first, rank)):
         return None
     rows = Rows(dims[:first], dims[first:])
-    useful = rows.count > 1 and machine.LEAST_ROW <= rows.size <= machine.MOST_ROW
+    useful = rows.count > 1 and LEAST_ROW <= rows.size <= MOST_ROW
     return rows if useful else None
 
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hlo.wording import counted, with_article
-from optimizer import machine
 from optimizer.fusion.policy import MOVEMENT, is_large_window
 from optimizer.fusion.remainders import (
+    STORED_WORK,
     folds_few_columns,
     most_operations,
     operations,
@@ -226,7 +226,7 @@ def columns(setting: Setting, demand: GroupDemand) -> str | None:
     for group in filter(lambda g: g.reductions, demand.by_group):
         again = sum(demand.by_group[group].values()) > instr.shape.size
         few = again and any(map(folds_few_columns, group.members))
-        if few and operations(whole_kernel(instr), policy) > machine.SCALAR_WORK:
+        if few and operations(whole_kernel(instr), policy) > STORED_WORK:
             return (
                 f"the kernel of %{group.root.name} folds columns that fill no vector, and would "
                 f"compute %{instr.name} outside of vectors, too"

@@ -8,7 +8,6 @@ import emit_c
 import hlo
 from codegen.statements import LocalVariable
 from emit_c.executable.runtime import set_threads
-from optimizer import machine
 
 FOLD = """HloModule m
 f {{ a = {0}[] parameter(0)  b = {0}[] parameter(1)  ROOT r = {0}[] {1}(a, b) }}
@@ -29,7 +28,8 @@ def few(size, kind):
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of a few elements."""
-    monkeypatch.setattr(machine, "LEAST_WORK", 8)
+    monkeypatch.setattr("emit_c.kernels.block_reductions.LEAST_WORK", 8)
+    monkeypatch.setattr("emit_c.kernels.parallelize.LEAST_WORK", 8)
 
 
 @pytest.mark.usefixtures("small")

@@ -16,10 +16,11 @@ from emit_c.program.assigned import emitted_form
 from emit_c.program.emit import emit
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
+from hlo.support import machine
 from hlo_tools.generate.modules import random_module
 from interpreter import evaluate
 from interpreter.groups import devices_named
-from optimizer import machine, optimize, prepare
+from optimizer import optimize, prepare
 from optimizer.dynamic_padder.padding import is_dynamic
 from optimizer.layout.result_views import views_of
 from optimizer.memory.buffer_assignment import assign

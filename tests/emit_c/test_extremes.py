@@ -12,7 +12,6 @@ from codegen.statements import LocalVariable
 from emit_c.executable.runtime import set_threads
 from hlo.types.element_type import ELEMENT_TYPES
 from interpreter.numbers.compare import BITS
-from optimizer import machine
 
 # How frontends write it: what is kept of the left pair (v, i) and the right one (w, j).
 JAX = """gt = pred[] compare(v, w), direction={first}
@@ -141,7 +140,8 @@ def test_places_that_do_not_count_up_to_what_fits():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_one_long_row_in_blocks(monkeypatch, threads):
-    monkeypatch.setattr(machine, "LEAST_WORK", 8)
+    monkeypatch.setattr("emit_c.kernels.block_reductions.LEAST_WORK", 8)
+    monkeypatch.setattr("emit_c.kernels.parallelize.LEAST_WORK", 8)
     before = set_threads(threads)
     try:
         array = special((3001,), "f32")

@@ -9,7 +9,6 @@ import emit_c
 import hlo
 from emit_c.executable.runtime import set_threads
 from interpreter import evaluate
-from optimizer import machine
 
 ADD = "add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }"
 ROWS = """x = f32[20,4096] parameter(0)
@@ -33,7 +32,7 @@ ROOT r = f32[4096,20] scatter(x, i, u), update_window_dims={0}, inserted_window_
 
 @pytest.mark.parametrize(("body", "parts"), [(ROWS, True), (PLACES, False), (ACROSS, False)])
 def test_threads_share_the_windows_of_a_scatter(monkeypatch, body, parts):
-    monkeypatch.setattr(machine, "LEAST_WORK", 64)
+    monkeypatch.setattr("emit_c.kernels.parallelize.LEAST_WORK", 64)
     module = hlo.parse(f"HloModule m\n{ADD}\nENTRY e {{\n{body}\n}}")
     executable = emit_c.compile(module, optimize=False)
     assert ("part" in emitted(module, optimize=False).names) == parts

@@ -35,8 +35,8 @@ from codegen.statements import (
 )
 from codegen.walk import names_of, rebuilt, walk
 from emit_c.kernels.peephole.outline_math import has_long_functions
+from hlo.support import machine
 from hlo.types.element_type import F16
-from optimizer import machine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from hlo.attributes import Dimensions
 from hlo.types.shape import array
 from interpreter.numbers.compare import ROUNDING
-from optimizer import machine
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.fusion.policy import ELEMENTWISE
+from optimizer.fusion.rows import MOST_ROW
 from optimizer.reducers import leaves_alone, operation_of
 from optimizer.rewriting.make import make
 
@@ -62,7 +62,7 @@ def _is_long(instr: Instruction, operation: str) -> bool:
     x, *initial = instr.operands
     kind, last = x.shape.element_type, x.shape.rank - 1
     rows = len(initial) == 1 and Dimensions.of(instr).dimensions == (last,)
-    if not rows or kind.name not in ("f32", "f64") or x.shape.dims[last] <= machine.MOST_ROW:
+    if not rows or kind.name not in ("f32", "f64") or x.shape.dims[last] <= MOST_ROW:
         return False
     neutral = leaves_alone(initial[0], instr.called[0], zero_sign=True)
     return neutral and operation_of(instr.called[0], x) == operation and _size(x) > 0
