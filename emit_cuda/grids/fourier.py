@@ -51,7 +51,8 @@ from codegen.opcodes.fourier_lengths import (
     radices,
 )
 from codegen.opcodes.fourier_lines import GAP, ROW, LineSteps
-from emit_cuda.grids.stages import BARRIER, SHARED_BYTES
+from emit_cuda.grids.bound import MOST_THREADS
+from emit_cuda.grids.stages import BARRIER, SHARED_BLOCK, SHARED_BYTES
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear
 
@@ -63,9 +64,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
-# Numbers that a thread has at once, and threads of a block of several lines.
-EACH, THREADS = 8, 256
-MOST_THREADS = 1024
+# Numbers that a thread has at once.
+EACH = 8
 
 # Functions that load and store the parts of number k of a line; both are given the line, too.
 Read = Callable[[Sum, Sum], Pair]
@@ -280,7 +280,7 @@ class _Fourier:
         # Lines begin in different banks.
         pitch = (n + n // ROW * GAP) | 1
         fit = SHARED_BYTES // (pitch * 2 * self.kind.bytes)
-        packed = max(1, min(count, fit, THREADS // threads))
+        packed = max(1, min(count, fit, SHARED_BLOCK // threads))
         with body.block() as statements:
             x = THREAD_X
             parts = (x / packed, x % packed) if side_by_side else (x % threads, x / threads)

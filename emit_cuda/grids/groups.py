@@ -8,20 +8,21 @@ from codegen.expressions import BLOCK_X, THREAD_X, Name, at_most
 from codegen.schedule.divide import divide
 from codegen.schedule.order import bind
 from codegen.statements import For
-from emit_cuda.grids.bound import bound_stage
-from emit_cuda.grids.stages import WARP
+from emit_cuda.grids.bound import MOST_THREADS, bound_stage
+from emit_cuda.grids.stages import BLOCK, WARP
+from optimizer.gpu.device import H100
 
 if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.expressions import Expr
     from emit_cuda.grids.stages import Stage
 
-# Elements that a thread folds before it meets others, and threads of the blocks of short rows.
-EACH, PACKED = 16, 128
-MOST_THREADS = 1024
-# Elements that a block folds at least where several share a row, and of which each has a multiple;
-# blocks that run at once: four for each multiprocessor of an H100.
-LEAST_PART, STEP, WAVE = 16384, 2048, 4 * 132
+# Elements that a thread folds before it meets others.
+EACH = 16
+# Blocks that run at once: four for each multiprocessor.
+WAVE = 4 * H100.multiprocessors
+# Elements that a block folds at least where several share a row, and of which each has a multiple.
+LEAST_PART, STEP = 16384, 2048
 
 
 def threads_for(row: int) -> int:
@@ -43,7 +44,7 @@ def on_groups(body: Body, rows: For, group: int, kind: str) -> Stage:
     but several only apart. All threads of a warp come to the shuffles, as past the last row they do
     that one again.
     """
-    count = PACKED // group if group <= WARP else 1
+    count = BLOCK // group if group <= WARP else 1
     if count > 1:
         (divided,) = divide(body, rows, count, lambda row, _: [bind(row, THREAD_X)], tail="again")
         assert isinstance(divided, For)

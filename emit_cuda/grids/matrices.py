@@ -22,7 +22,8 @@ import numpy as np
 from codegen.callees import FUNCTIONS
 from codegen.expressions import Name, apply, item
 from codegen.opcodes.matrices import system_of, typed
-from emit_cuda.grids.stages import each_thread
+from emit_cuda.grids.column_tiles import PITCH
+from emit_cuda.grids.stages import SHARED_BLOCK, WARP, each_thread
 from hlo import attributes as a
 from hlo.types.element_type import ELEMENT_TYPES
 from hlo.types.literal import Literal as Constant
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Instruction
 
-# Rows and columns of a tile, words of its rows, threads of a block, and rows of the least matrix.
-TILE, PITCH, THREADS, LEAST = 32, 33, 256, 16
+# Rows and columns of a tile, and rows of the least matrix.
+TILE, LEAST = WARP, 16
 
 
 def cholesky_stages(
@@ -71,7 +72,7 @@ def cholesky_stages(
             stages.append(_tiled(kernel, *call, blocks, "trailing update"))
     with body.block() as statements:
         body.call(FUNCTIONS["finish_factor", ELEMENT_TYPES[kind]], factor, outputs[0], n, lower)
-    return [*stages, kernel.stage(statements, tiles**2 * count, THREADS, "triangle")]
+    return [*stages, kernel.stage(statements, tiles**2 * count, SHARED_BLOCK, "triangle")]
 
 
 def solve_stages(
@@ -106,4 +107,4 @@ def _tiled(
     with kernel.body.block() as statements:
         kernel.body.call(FUNCTIONS[stem, ELEMENT_TYPES[kind]], *arguments, *map(Name, tiles))
     shared = tuple((kind, name, TILE * PITCH) for name in tiles)
-    return kernel.stage(statements, blocks, THREADS, role, shared=shared)
+    return kernel.stage(statements, blocks, SHARED_BLOCK, role, shared=shared)

@@ -58,7 +58,9 @@ from emit_cuda.grids.stages import (
     BARRIER,
     BLOCK,
     GRID_BARRIER,
+    LARGE_BLOCK,
     MOST_IN_TURNS,
+    SHARED_BLOCK,
     SHARED_BYTES,
     WARP,
     Stage,
@@ -77,12 +79,9 @@ if TYPE_CHECKING:
     from emit_cuda.grids.written import Written, WrittenKernels
     from hlo.instruction import Instruction
 
-# Of the one block.
-MOST_IN_BLOCK = 512
-# Of each block of a grid that waits for the others, if no launch asks for another size; the blocks
-# of such a grid, and the turns that each takes at a launch. With more of them, the blocks of a
-# launch of its own are done earlier, as there are more at once.
-IN_GRID, MOST_BLOCKS, MOST_TURNS = 256, 2 * MULTIPROCESSORS, 4
+# The blocks of a grid that wait for each other, and the turns that each takes at a launch. With
+# more of them, the blocks of a launch of its own are done earlier, as there are more at once.
+MOST_BLOCKS, MOST_TURNS = 2 * MULTIPROCESSORS, 4
 # Threads of a launch that the first block of a grid does alone, if that spares barriers.
 MOST_ALONE = MOST_IN_TURNS
 # Numbers of threads below this are counted in 32 bits.
@@ -111,9 +110,9 @@ def merged(
         threads = max((count for count, _ in sizes), default=1)
         in_turns = all(count <= (block or MOST_IN_TURNS) for count, block in sizes)
         is_choice = isinstance(step, Branch) and all(len(branch) < 2 for branch in step.branches)
-        usual = BLOCK if is_choice else IN_GRID
+        usual = BLOCK if is_choice else SHARED_BLOCK
         if in_turns:
-            usual = min(-(-threads // WARP) * WARP, MOST_IN_BLOCK)
+            usual = min(-(-threads // WARP) * WARP, LARGE_BLOCK)
         block = waiting or usual
         # Of a launch with smaller blocks, some threads of each block do nothing.
         blocks = 1 if in_turns else max(-(-count // (size or block)) for count, size in sizes)

@@ -18,9 +18,9 @@ from codegen.kinds import Pointer, Vector
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, spelled_out
 from emit_cuda.grids.layouts import PaddedRows
-from emit_cuda.grids.stages import ALL_LANES, SHARED_BYTES
+from emit_cuda.grids.stages import ALL_LANES, SHARED_BLOCK, SHARED_BYTES
 from emit_cuda.grids.strips import Strip
-from emit_cuda.grids.thread_tiles import ThreadTiles, part_of
+from emit_cuda.grids.thread_tiles import OWN_BYTES, ThreadTiles, part_of
 from emit_cuda.grids.tile_sizes import MULTIPROCESSORS, TileSize, best
 from emit_cuda.loops.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # Columns of the small operand at most: its tile has room for so many.
 MOST = 16
-# Threads along the contraction, and vectors of each in a tile; threads of a block.
-LANES, VECTORS, THREADS = 8, 2, 256
+# Threads along the contraction, and vectors of each in a tile.
+LANES, VECTORS = 8, 2
 # Blocks from which on most multiprocessors have one; smaller tiles are more.
 LEAST_BLOCKS = MULTIPROCESSORS // 2
-# Rows of the large operand that a thread has at most, and bytes of its sums.
-MOST_ROWS, SUM_BYTES = 4, 64 * 4
+# Rows of the large operand that a thread has at most.
+MOST_ROWS = 4
 # Products a second of a multiprocessor, of tiles with `MOST` columns, in 10^9.
 RATE = 130
 # The types that threads can hand each other as they are.
@@ -58,13 +58,13 @@ class NarrowTiles(ThreadTiles):
         product, size = self.product, ELEMENT_TYPES[self.kind].bytes
         self.large = 0 if product.columns <= product.rows else 1
         few = min(product.rows, product.columns)
-        rows = max(1, min(MOST_ROWS, SUM_BYTES // (few * size)))
+        rows = max(1, min(MOST_ROWS, OWN_BYTES // (few * size)))
         self.each, self.group = self._by_side(rows, few), 1
         self.tile_kind, self.nothing = self.kind, literal(product.type, 0)
-        self.threads, self.vector = THREADS, BYTES // size
+        self.threads, self.vector = SHARED_BLOCK, BYTES // size
         self.least_depth = LANES * self.vector
         self.tile_depth = VECTORS * self.least_depth
-        self.sizes = self._by_side(THREADS // LANES * rows, MOST)
+        self.sizes = self._by_side(SHARED_BLOCK // LANES * rows, MOST)
         self.layouts = [
             PaddedRows(n, self.tile_depth, self.vector, contracted_last=True) for n in self.sizes
         ]
@@ -143,7 +143,7 @@ class NarrowTiles(ThreadTiles):
         row, column = (
             added(begin, number * step)
             for begin, number, step in zip(
-                begins, (m, h), self._by_side(THREADS // LANES, 1), strict=True
+                begins, (m, h), self._by_side(SHARED_BLOCK // LANES, 1), strict=True
             )
         )
         return row, column, self.total(m, h, inner)

@@ -32,6 +32,7 @@ from codegen.expressions import (
 )
 from codegen.opcodes.comparators import keys, operands_of
 from codegen.statements import Assign, Call
+from emit_cuda.grids.groups import WAVE
 from emit_cuda.grids.radix_tile import BITS, SORT, THREADS, RadixTile
 from emit_cuda.grids.stages import BARRIER, each_thread, in_turns, thread_number
 from optimizer.analysis.indexing import Sum, counter
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
 EACH = 16
 # The length of rows whose elements states can count; and the digits whose histograms fit a block.
 MOST_LENGTH, MOST_DIGITS = 1 << 30, 48
-# Blocks that count digits, where there is work for so many: an H100 runs 8 x 132 at once.
-COUNTING = 1056
 
 # The kinds of launches.
 ZEROS, COUNTS, MOVE = "zeros of a sort", "counts of digits", "move by digit"
@@ -128,7 +127,8 @@ class _RowsOfTiles(RadixTile):
         """
         body, count = self.body, len(self.passes)
         own = self.kernel.shared_array("u32", "own_counts", count * THREADS)
-        group = -(-self.rows * self.tiles // COUNTING)
+        # A multiprocessor has room for eight such blocks.
+        group = -(-self.rows * self.tiles // (2 * WAVE))
         groups = -(-self.tiles // group)
         blocks = self.rows * groups
         with body.block() as statements:

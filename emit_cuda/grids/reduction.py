@@ -43,6 +43,7 @@ from emit_cuda.loops.packs import packed
 from hlo import attributes as a
 from optimizer.analysis.indexing import counter
 from optimizer.fusion.policy import SIDE_BY_SIDE
+from optimizer.fusion.rows import LEAST_ROW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from optimizer.analysis.indexing import Sum
 
 # Shorter rows and columns are folded by one thread each.
-LEAST_ROW, LEAST_COLUMN = 8, 64
+LEAST_COLUMN = 64
 
 
 def reduction_stages(

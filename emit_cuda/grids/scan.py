@@ -35,7 +35,7 @@ from codegen.opcodes.windows import windows_of
 from codegen.statements import Assign, For, If, live, renamed
 from emit_cuda.grids.folding import shared_fold
 from emit_cuda.grids.groups import STEP, FoldParts
-from emit_cuda.grids.stages import BARRIER, WARP, each_thread, in_turns
+from emit_cuda.grids.stages import BARRIER, SHARED_BLOCK, WARP, each_thread, in_turns
 from emit_cuda.loops import vectors
 from emit_cuda.loops.packs import Pack
 from optimizer.analysis.indexing import Sum, counter, linear
@@ -50,10 +50,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-# Threads of a block, and neighbouring elements that each of them folds at a time.
-THREADS, EACH = 256, 4
-# Rows of fewer elements are no work for a kernel like this.
-LEAST = 32
+# Neighbouring elements that a thread folds at a time.
+EACH = 4
 # So many rows or columns keep a GPU busy with a thread each; but long rows get a block each.
 MANY = 2048
 # The least number of elements in a part of a column.
@@ -69,7 +67,8 @@ def scan_stages(
     if run is None or run.shift or windows.shape.dims != windows.dims:
         return None
     axis, lines = run.axis, DirectedAxisLines(windows.dims, run.axis, run.backwards)
-    if lines.length < LEAST:
+    # Shorter rows are no work for a kernel like this.
+    if lines.length < WARP:
         return None
     with kernel.body.block():
         fold = shared_fold(kernel, instr) if len(outputs) == 1 else None
@@ -79,7 +78,7 @@ def scan_stages(
     if prod(lines.dims[axis + 1 :]) >= WARP and wanted > 1:
         size = -(-lines.length // wanted)
         return _running_parts(kernel, fold, lines, size, outputs[0])
-    apart = lines.in_rows and lines.length >= THREADS
+    apart = lines.in_rows and lines.length >= SHARED_BLOCK
     if lines.count >= MANY and not apart:
         return [_columns(kernel, instr, outputs, lines)]
     return _RunningFold(kernel, instr, fold, lines).launches(outputs[0])
@@ -170,7 +169,7 @@ class _RunningFold:
     def _stage(self, write: Callable[[], None], kind: str) -> Stage:
         with self.body.block() as statements:
             write()
-        return self.kernel.stage(statements, self.rows * self.parts.number, THREADS, kind)
+        return self.kernel.stage(statements, self.rows * self.parts.number, SHARED_BLOCK, kind)
 
     def _begin(self) -> tuple[Sum, Name, Name, Name]:
         """The row's number, the number of the part, and where it begins and ends."""
@@ -184,10 +183,10 @@ class _RunningFold:
         row, _, begin, end = self._begin()
         thread = THREAD_X
         start = body.let("s64", "first", begin + thread)
-        with body.loop("i", end, start=start, step=THREADS) as i:
+        with body.loop("i", end, start=start, step=SHARED_BLOCK) as i:
             index = self.lines.in_turn(row, counter(i.name, self.n))
             fold.fold.add([body.element(self.instr.operands[0], index)])
-        fold.join_threads(THREADS)
+        fold.join_threads(SHARED_BLOCK)
         with body.when(binary("==", thread, 0)):
             body.assign(item(self.partial, BLOCK_X), self.total)
 
@@ -197,13 +196,13 @@ class _RunningFold:
         row, part, begin, end = self._begin()
         if self.parts.number > 1:
             first = body.let("s64", "parts", BLOCK_X - part)
-            with in_turns(body, "p", part, THREADS) as p:
+            with in_turns(body, "p", part, SHARED_BLOCK) as p:
                 body.add(*fold.join([item(self.partial, first + p)]))
-            fold.join_threads(THREADS, everywhere=True)
+            fold.join_threads(SHARED_BLOCK, everywhere=True)
         carry = body.variable(self.kind, "carry", self.total)
-        warps = self.kernel.shared_array(self.kind, "warps", THREADS // WARP)
+        warps = self.kernel.shared_array(self.kind, "warps", SHARED_BLOCK // WARP)
         folded = body.variable(self.kind, "folded", size=EACH)
-        with body.loop("tile", end, start=begin, step=THREADS * EACH) as tile:
+        with body.loop("tile", end, start=begin, step=SHARED_BLOCK * EACH) as tile:
             self._tile(row, end, tile, carry, (warps, folded), output)
 
     def _tile(
@@ -256,7 +255,7 @@ class _RunningFold:
         last_lane = binary("==", lane, WARP - 1)
         body.add(If(last_lane, (Assign(item(warps, x / WARP), total),)), BARRIER)
         body.assign(total, carry)
-        with body.loop("w", THREADS // WARP, unroll=True) as w:
+        with body.loop("w", SHARED_BLOCK // WARP, unroll=True) as w:
             other = body.let(self.kind, "other", item(warps, w))
             body.add(If(binary("<", w, x / WARP), self.fold.join([other])))
             body.add(*self._joined(carry, other))

@@ -25,8 +25,10 @@ from codegen.expressions import Cast, Name, Op, binary, indexed, item
 from codegen.kinds import Pointer, Vector
 from codegen.opcodes.updating import combine_elements, copy, write_scatter
 from codegen.statements import Call, For, Let, LocalVariable
+from emit_cuda.grids.groups import WAVE
 from emit_cuda.grids.stages import (
     BARRIER,
+    LARGE_BLOCK,
     SHARED_BYTES,
     in_turns,
     iterations,
@@ -62,8 +64,8 @@ _ATOMICS = {
     "or": FUNCTIONS["atomicOr"],
     "xor": FUNCTIONS["atomicXor"],
 }
-# Threads of a block that has a copy, blocks that run at once, and updates for each element of it.
-THREADS, BLOCKS, MANY_EACH = 512, 4 * MULTIPROCESSORS, 8
+# Updates for each element of a block's copy.
+MANY_EACH = 8
 # Sums and bits of signed words are those of unsigned ones.
 _UNSIGNED = {"s32": "u32", "s64": "u64"}
 
@@ -94,7 +96,7 @@ def scatter_stages(
         operand.shape.size,
         instr.operands[-1].shape.size,
     )
-    blocks = min(BLOCKS, count // (MANY_EACH * max(size, 1)))
+    blocks = min(WAVE, count // (MANY_EACH * max(size, 1)))
     start = neutral(OPERATIONS[operation], kind.name) if operation else None
     many = not a.Scatter.of(instr).unique_indices and blocks >= MULTIPROCESSORS
     if operation is None or start is None or not many or size * kind.bytes > SHARED_BYTES:
@@ -109,12 +111,12 @@ def scatter_stages(
         return None
     known = [v for v in values if isinstance(v, Let | LocalVariable)]
     with body.block() as statements:
-        with in_turns(body, "element", size, THREADS) as element:
+        with in_turns(body, "element", size, LARGE_BLOCK) as element:
             body.assign(item(own, element), start)
         body.add(BARRIER, *needed(known, iteration))
-        first, step = thread_number(THREADS), blocks * THREADS
+        first, step = thread_number(LARGE_BLOCK), blocks * LARGE_BLOCK
         body.add(For("iteration", total, iteration, start=first, step=step), BARRIER)
-        with in_turns(body, "element", size, THREADS) as element:
+        with in_turns(body, "element", size, LARGE_BLOCK) as element:
             mine = body.let(kind.name, "mine", item(own, element))
             with body.when(binary("!=", mine, start)):
                 address = Op("&", (item(outputs[0], element),))
@@ -123,7 +125,9 @@ def scatter_stages(
         copy(body, outputs[0], operand)
     names = {argument.name for argument in kernel.arguments.values()}
     shared = ((kind.name, own.name, size),)
-    launch = kernel.stage(statements, blocks, THREADS, "scatter in shared memory", shared=shared)
+    launch = kernel.stage(
+        statements, blocks, LARGE_BLOCK, "scatter in shared memory", shared=shared
+    )
     return [*stages(copied, 0, names), launch]
 
 

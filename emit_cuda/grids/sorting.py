@@ -45,7 +45,7 @@ from codegen.opcodes.comparators import keys, word_of_key
 from codegen.statements import Assign, Break, Forever, If, live
 from codegen.walk import spelled_out
 from emit_cuda.grids.radix import MOST_LENGTH, digits, radix_stages
-from emit_cuda.grids.stages import BARRIER, SHARED_BYTES, WARP, each_thread, in_turns
+from emit_cuda.grids.stages import BARRIER, LARGE_BLOCK, SHARED_BYTES, WARP, each_thread, in_turns
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, linear
 
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-# The most threads that share a row.
-MOST_THREADS = 512
 # Shorter rows are sorted by one thread each.
 LEAST = 16
 # Of a word with a key and a number, and of a number alone.
@@ -229,7 +227,7 @@ class _SortedTile:
         self.lines = AxisLines(instr.operands[0].shape.dims, axis)
         self.n = self.lines.length
         self.types = [o.shape.element_type for o in instr.operands]
-        self.threads = min(max(size // 2, WARP), MOST_THREADS)
+        self.threads = min(max(size // 2, WARP), LARGE_BLOCK)
         self.values = [kernel.shared_array(t.name, "values", size) for t in self.types]
         self.order = kernel.shared_array(self.order_kind, self.order_name, size)
         tiles = -(-self.n // size)

@@ -36,8 +36,9 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.program.steps import Dim3
 
-# Threads of a block; a multiple of a warp's 32.
-BLOCK, WARP = 128, 32
+# Threads of a warp, and of blocks: where threads have nothing in common, where they share arrays,
+# and where one block is to do as much as it can.
+WARP, BLOCK, SHARED_BLOCK, LARGE_BLOCK = 32, 128, 256, 512
 BARRIER = Call(FUNCTIONS["__syncthreads"], ())
 # The mask of the lanes that take part in a shuffle.
 ALL_LANES = Literal(0xFFFFFFFF, "u32", hexadecimal=True)

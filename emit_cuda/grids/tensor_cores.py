@@ -37,6 +37,7 @@ from emit_cuda.grids.tile_sizes import best
 from emit_cuda.grids.tiles import Tiles
 from emit_cuda.loops.vectors import BYTES
 from hlo.types.element_type import ELEMENT_TYPES
+from optimizer.analysis.image_layouts import LEAST
 from optimizer.analysis.indexing import Sum
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 
 # Types that they take, with those of the sums.
 TYPES = {"bf16": "f32", "f16": "f32", "s8": "s32"}
-# The least rows or columns, of which there are more, and the least depth that are worth it.
-FEWEST, LEAST, LEAST_DEPTH = 2, 32, 16
+# The fewest rows or columns, of which there are more.
+FEWEST = 2
 # Bytes at multiples of which tiles begin: rows of 128 bytes, or eight of them.
 ALIGNED, ALIGNED_FOR_WARPGROUPS = 128, 1024
 # Rows and columns of a fragment, which an instruction multiplies; sums of it that a lane has: two
@@ -63,7 +64,7 @@ def fits(product: Product) -> bool:
     """Whether tensor cores multiply the types of a product, and have enough work."""
     kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
     fewest, most = sorted((product.rows, product.columns))
-    enough = fewest >= FEWEST and most >= LEAST and product.depth >= LEAST_DEPTH
+    enough = fewest >= FEWEST and most >= LEAST and product.depth >= FRAGMENT
     supported = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
     return enough and supported
 

@@ -15,6 +15,7 @@ from codegen.kinds import Pointer, Vector
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, times
 from emit_cuda.grids import tile_sizes
+from emit_cuda.grids.accesses import SECTOR
 from emit_cuda.grids.layouts import PaddedRows
 from emit_cuda.grids.stages import SHARED_BYTES, WARP
 from emit_cuda.grids.tile_sizes import SIDE, best
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from optimizer.analysis.indexing import Index, Sum
 
 # Elements along the contraction that neighbouring threads read at least: a sector of f32.
-LEAST_DEPTH = 8
+LEAST_DEPTH = SECTOR // 4
 # Tiles of each operand that lie in shared memory at once, where there is room: 2, or 1.
 BUFFERS = 2
 # The sum of a product and a number, rounded once for each product of parts.

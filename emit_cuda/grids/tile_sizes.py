@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from optimizer.gpu.device import H100
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.opcodes.matrix_products import Product
 
-# Multiprocessors that are to have blocks: an H100 has 132.
-MULTIPROCESSORS = 132
+# Multiprocessors that are to have blocks.
+MULTIPROCESSORS = H100.multiprocessors
 # Parts of a sum that are tried, and the least depth of one.
 SPLITS = (*range(1, 9), 10, 12, 14, 16, 20, 24, 28, 32, 33, 44, 66, 132)
 LEAST_DEPTH = 256

@@ -30,8 +30,9 @@ from codegen.expressions import (
     item,
 )
 from codegen.opcodes.comparators import SortKey
+from emit_cuda.grids.groups import WAVE
 from emit_cuda.grids.sorting import LEAST, PADDING, numbered
-from emit_cuda.grids.stages import BARRIER, WARP, in_turns
+from emit_cuda.grids.stages import BARRIER, SHARED_BLOCK, WARP, in_turns
 from hlo import attributes as a
 from optimizer.analysis.indexing import Sum, counter, delinear, linear, unknown
 
@@ -44,12 +45,12 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-# Threads of a block, and words that each reads in a step.
-THREADS, EACH = 256, 8
+# Words that a thread reads in a step.
+EACH = 8
 # Words that are kept before some are dropped, as in `selecting.cu`.
 MOST_FOUND = 512
-# Blocks that fill a GPU, and that a multiprocessor is to hold; and steps that are worth a block.
-FILLS, RESIDENT, LEAST_STEPS = 528, 8, 4
+# Blocks that a multiprocessor is to hold, and steps that are worth a block.
+RESIDENT, LEAST_STEPS = 8, 4
 
 
 def topk_stages(
@@ -59,7 +60,7 @@ def topk_stages(
     attrs, operand = a.TopK.of(instr), instr.operands[0]
     key = SortKey(operand, 0, descending=attrs.largest, total=True)
     n, k = operand.shape.dims[-1], attrs.k
-    if operand.shape.element_type.is_complex or key.bits > 32 or not 0 < k <= THREADS:
+    if operand.shape.element_type.is_complex or key.bits > 32 or not 0 < k <= SHARED_BLOCK:
         return None
     return _Selection(kernel, instr, key).launches(outputs) if LEAST <= n < 1 << 31 else None
 
@@ -74,7 +75,7 @@ class _SelectingBlock:
     @property
     def threads(self) -> int:
         """Threads of the block."""
-        return min(THREADS, -(-self.most // WARP) * WARP)
+        return min(SHARED_BLOCK, -(-self.most // WARP) * WARP)
 
     @property
     def each(self) -> int:
@@ -113,7 +114,7 @@ class _Selection:
     def launches(self, outputs: Sequence[Name]) -> list[Stage]:
         """A launch of a block for each row; or for each part of a row, and then for each row."""
         rows = max(prod(self.others), 1)
-        parts = min(-(-FILLS // rows), self.n // (LEAST_STEPS * THREADS * EACH))
+        parts = min(-(-WAVE // rows), self.n // (LEAST_STEPS * SHARED_BLOCK * EACH))
         if parts < 2:
             with self.body.block() as statements:
                 self._begin(BLOCK_X)

@@ -30,7 +30,7 @@ from codegen.schedule.strip_mine import strip_mine
 from codegen.schedule.trace import applied
 from codegen.statements import For, Let, LocalVariable, renamed
 from emit_cuda.grids.groups import WAVE
-from emit_cuda.grids.stages import SHARED_BYTES, WARP
+from emit_cuda.grids.stages import SHARED_BLOCK, SHARED_BYTES, WARP
 from emit_cuda.loops.packs import Pack
 from emit_cuda.loops.transposed_reads import TransposedRead, transposed_read, transposed_sides
 from optimizer.analysis.indexing import Sum, counter, delinear
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from emit_cuda.grids.kernel import GridKernel
 
 # Rows of a block's threads.
-ROWS = 8
+ROWS = SHARED_BLOCK // WARP
 # Bytes of a tile's row at most: so much of a row is read from memory at once.
 ROW_BYTES = 256
 

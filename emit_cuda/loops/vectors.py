@@ -17,6 +17,7 @@ from codegen.schedule.loop import LoopView
 from codegen.schedule.strip_mine import strip_mine
 from codegen.schedule.trace import attempt
 from emit_cuda.loops.packs import packed
+from optimizer.gpu.device import H100
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 # Bytes of the widest load, and elements that a thread computes at most.
 BYTES, MOST = 16, 8
-# Elements from which on there is work for all threads of a GPU: 132 multiprocessors of an H100.
-FILLS = 132 * 2048
+# Elements from which on there is work for all threads of a GPU: a multiprocessor has 2048 at once.
+FILLS = H100.multiprocessors * 2048
 
 
 def width_for(instructions: Iterable[Instruction]) -> int:

@@ -10,14 +10,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from hlo.attributes import Convolution
+from optimizer.analysis.byte_products import LEAST_PRODUCTS, LEAST_USES, TOGETHER
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
 TYPES = frozenset({"bf16", "f16"})
-# The least number of products of which each number is a factor, of all products, and of neighbours:
-# then other orders of dimensions cost less than they save, by the rates of `byte_products`.
-LEAST_USES, LEAST_PRODUCTS, TOGETHER = 128, 1 << 28, 8
 # Rows and columns of a product for which tensor cores have enough work.
 LEAST = 32
 
@@ -44,5 +42,6 @@ def wants_features_last(convolution: Instruction) -> bool:
     uses, size = columns * prod(w.size for w in attrs.window), convolution.shape.size
     products = size * prod(kernel.shape.dims) // max(columns, 1)
     enough = min(columns, size // max(columns, 1)) >= LEAST
-    whole = image.shape.dims[neighbours] % TOGETHER == 0
+    # By the rates of `byte_products`, other orders of dimensions then cost less than they save.
+    whole = image.shape.dims[neighbours] % (TOGETHER // 2) == 0
     return enough and whole and uses >= LEAST_USES and products >= LEAST_PRODUCTS

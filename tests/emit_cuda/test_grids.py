@@ -95,7 +95,7 @@ def small_grids(monkeypatch):
     """Let even small launches be too many for one block, and have several blocks."""
     monkeypatch.setattr(merging, "MOST_IN_TURNS", 64)
     monkeypatch.setattr(gemm, "MOST_IN_TURNS", 64)
-    monkeypatch.setattr(merging, "IN_GRID", 64)
+    monkeypatch.setattr(merging, "SHARED_BLOCK", 64)
     monkeypatch.setattr(merging, "MOST_ALONE", 64)
 
 

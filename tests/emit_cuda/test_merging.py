@@ -162,7 +162,7 @@ def test_what_one_kernel_does_is_what_the_host_drives(monkeypatch, case, on_devi
 def test_the_same_on_a_grid(monkeypatch, case, checked):
     """Loops and branches inside of the loop are parts of its grid, too."""
     monkeypatch.setattr(merging, "MOST_IN_TURNS", 4)
-    monkeypatch.setattr(merging, "IN_GRID", 32)
+    monkeypatch.setattr(merging, "SHARED_BLOCK", 32)
     wide = (LONG[:300] % 40 + 20).astype(np.int32)
     inside = INSIDE.replace("[9]", "[300]"), "", [(wide, np.bool_(k)) for k in (0, 1)]
     text, _, calls = (CASES | {"wide": inside})[case]

@@ -82,8 +82,8 @@ ENTRY e {{
 def test_many_updates_of_few_elements_meet_in_shared_memory(monkeypatch, kind, operation):
     """Each block has a copy; not all indices are those of an element."""
     monkeypatch.setattr(scattering, "MULTIPROCESSORS", 2)
-    monkeypatch.setattr(scattering, "BLOCKS", 3)
-    monkeypatch.setattr(scattering, "THREADS", 64)
+    monkeypatch.setattr(scattering, "WAVE", 3)
+    monkeypatch.setattr(scattering, "LARGE_BLOCK", 64)
     module = hlo.parse(FEW.format(kind, operation))
     dtype = module.entry.root.shape.element_type.dtype
     given = (

@@ -86,7 +86,7 @@ ORDERS = {
 @pytest.mark.parametrize("checked", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_many_steps_give_the_first_in_any_order(monkeypatch, checked):
     """Where all words of each step are kept, and where hardly any is."""
-    monkeypatch.setattr(kernels, "FILLS", 2)
+    monkeypatch.setattr(kernels, "WAVE", 2)
     batch = Batch()
     for values in ORDERS.values():
         for k in (1, 16, 20, 100, 256):

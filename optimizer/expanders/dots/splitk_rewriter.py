@@ -17,6 +17,7 @@ from optimizer.expanders.dots.dot_decomposer import free_dims
 from optimizer.expanders.op_expander import ExpansionSite, expander
 from optimizer.expanders.parts import folded, number, padded, size_of, to_dims, to_type, wide
 from optimizer.expanders.precision.operand_upcaster import fits
+from optimizer.gpu.device import H200
 
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
@@ -33,7 +34,7 @@ TILE = (64, 128)
 @expander(
     "splitk-rewriter", "dot", promise=ROUNDING, xla="xla/service/gpu/transforms/splitk_rewriter.cc"
 )
-def split_sums(site: ExpansionSite, *, cores: int = 132) -> Instruction | None:
+def split_sums(site: ExpansionSite, *, cores: int = H200.multiprocessors) -> Instruction | None:
     """Splits dots that have few results, but long sums.
 
     Dots with batch dimensions stay as they are: a batch is what a dot is split into. The constants
