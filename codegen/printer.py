@@ -39,6 +39,7 @@ from codegen.statements import (
     Statement,
     Try,
 )
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -157,12 +158,26 @@ def literal(number: Literal) -> str:
     value, kind = number.value, number.kind
     if kind in ("f32", "f64"):
         return float_text(value, "f" if kind == "f32" else "")
-    if kind == "s64" and value == -(2**63):
-        return "(-0x7fffffffffffffff - 1)"
     if kind == "char":
         return f"'{chr(int(value))}'"
-    digits = f"{value:#x}" if number.hexadecimal else str(value)
-    return digits + ("u" if kind[:1] == "u" else "") + ("ll" if kind[1:] == "64" else "")
+    if number.hexadecimal:
+        return f"{value:#x}{_SUFFIXES.get(kind, '')}"
+    return integer(value, kind)
+
+
+# What C puts after the digits of an integer of a type.
+_SUFFIXES = {
+    t.name: ("u" if t.kind == "unsigned" else "") + ("ll" if t.bits == 64 else "")
+    for t in ELEMENT_TYPES.values()
+    if t.is_integer
+}
+
+
+def integer(value: float, kind: str) -> str:
+    """An integer of a type as a literal of C."""
+    if kind == "s64" and value == -(2**63):
+        return "(-0x7fffffffffffffff - 1)"
+    return f"{value}{_SUFFIXES.get(kind, '')}"
 
 
 _PRINTERS: dict[type, Callable[[Any], str]] = {

@@ -84,7 +84,7 @@ class Words:
         )
 
     def _array(self, kind: str, name: str, size: int) -> Name:
-        width = int(kind[1:]) // 8
+        width = ELEMENT_TYPES[kind].bytes
         if not self.is_only:
             return self.body.own(kind, name, size, width)
         begin = self.scratch_bytes

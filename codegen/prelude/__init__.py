@@ -146,15 +146,13 @@ def typedefs_of_others(used: set[str]) -> str:
 
 
 def _filled(template: str, element_type: ElementType) -> str:
-    kind = wide(element_type)
-    bits = element_type.bits
-    unsigned = kind.replace("s", "u")
+    computed, bits = ELEMENT_TYPES[wide(element_type)], element_type.bits
     values = {
         "$T": element_type.name,
-        "$C": kind,
-        "$U": unsigned,
-        "$S": unsigned.replace("u", "s"),
-        "$V": element_type.name.replace("s", "u"),
+        "$C": computed.name,
+        "$U": computed.unsigned.name,
+        "$S": computed.signed.name,
+        "$V": element_type.unsigned.name,
         "$L": f"load_{element_type}" if is_narrow(element_type) else "",
         "$R": element_type.real.name,
         "$W": str(bits),

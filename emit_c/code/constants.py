@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codegen.elements import constants as shared
+from codegen.printer import integer
 from codegen.program.collectives import Collectives
 from emit_c.code.foreign import Foreign
 
@@ -116,14 +117,7 @@ def _words(array: NDArray[Any]) -> tuple[list[str], str]:
         return [f"{number!s}{suffix}" for number in array.reshape(-1)], kind
     if array.dtype.kind in "iu":
         kind = ("s" if array.dtype.kind == "i" else "u") + str(8 * size)
-        return [_integer(int(x), kind) for x in array.reshape(-1)], kind
+        return [integer(int(x), kind) for x in array.reshape(-1)], kind
     width = min(size, 8)
     words = array.reshape(-1).view(f"u{width}")
-    return [_integer(int(x), f"u{8 * width}") for x in words], f"u{8 * width}"
-
-
-def _integer(value: int, kind: str) -> str:
-    if value == -(2**63):
-        return "(-0x7fffffffffffffff - 1)"
-    suffix = ("u" if kind[0] == "u" else "") + ("ll" if kind[1:] == "64" else "")
-    return f"{value}{suffix}"
+    return [integer(int(x), f"u{8 * width}") for x in words], f"u{8 * width}"

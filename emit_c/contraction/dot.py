@@ -20,7 +20,7 @@ from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
 from emit_c.contraction.tiling import LEAST_SHARE, Pointers
 from emit_c.table import define_whole
-from hlo.types.element_type import ELEMENT_TYPES, F32, S32
+from hlo.types.element_type import F32, S16, S32, U16, U32
 from hlo.types.limits import integer_range
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # f32 has all whole numbers up to here; sums are worth it that have so many products.
 EXACT, MANY = 1 << 24, 64
-_WIDER = (16, 32)
+_WIDER = S16, S32, U16, U32
 
 
 def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> int | None:
@@ -44,8 +44,8 @@ def write_whole_dot(body: Body, instr: Instruction, outputs: Sequence[Name]) -> 
     if write_few_rows(body, instr, outputs[0], kind):
         return 0
     # Sums of fewer bits are the last bits of wider ones, of which fewer fill a vector.
-    wider = [ELEMENT_TYPES[f"{kind.name[0]}{bits}"] for bits in _WIDER if kind.is_integer]
-    kinds = [kind, *(wide for wide in wider if wide.bits > kind.bits)]
+    wider = (t for t in _WIDER if kind.is_integer and t.kind == kind.kind and t.bits > kind.bits)
+    kinds = [kind, *wider]
     product = next((m for k in kinds if _is_worth_it(m := _product(body, instr, k))), None)
     if product is None:
         return None

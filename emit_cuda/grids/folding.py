@@ -29,6 +29,7 @@ from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Let, LocalVariable, Statement, base
 from emit_cuda.grids.stages import ALL_LANES, BARRIER, WARP
 from hlo import attributes as a
+from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -132,7 +133,8 @@ def wrapped(joined: Sequence[Assign], kinds: Mapping[str, str]) -> tuple[Assign,
 
 def _wrapped(kind: str | None, value: Expr) -> Expr:
     if kind in ("s32", "s64") and isinstance(value, Op) and value.op in ("+", "*"):
-        return Cast(kind, Op(value.op, tuple(Cast(f"u{kind[1:]}", x) for x in value.args)))
+        unsigned = ELEMENT_TYPES[kind].unsigned.name
+        return Cast(kind, Op(value.op, tuple(Cast(unsigned, x) for x in value.args)))
     return value
 
 

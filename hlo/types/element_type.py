@@ -74,6 +74,16 @@ class ElementType:
         """The type of the parts of a complex number; the type itself if it is not complex."""
         return {"c64": F32, "c128": F64}.get(self.name, self)
 
+    @property
+    def signed(self) -> ElementType:
+        """The integers of as many bits with a sign; the type itself if it has no integers."""
+        return _INTEGERS.get(("signed", self.bits), self) if self.is_integer else self
+
+    @property
+    def unsigned(self) -> ElementType:
+        """The integers of as many bits without a sign; the type itself if it has no integers."""
+        return _INTEGERS.get(("unsigned", self.bits), self) if self.is_integer else self
+
     def __repr__(self) -> str:
         """The name, as in HLO text."""
         return self.name
@@ -144,10 +154,10 @@ def element_type_called(name: str) -> ElementType | None:
     return _ELSEWHERE.get(name)
 
 
-_INTEGERS = [type_ for type_ in ARRAY_TYPES if type_.is_integer]
+_INTEGERS = {(type_.kind, type_.bits): type_ for type_ in ARRAY_TYPES if type_.is_integer}
 _ELSEWHERE = {
     **{type_.dtype.name: type_ for type_ in ARRAY_TYPES},
-    **{f"{'' if type_.kind == 'signed' else 'u'}i{type_.bits}": type_ for type_ in _INTEGERS},
+    **{f"{'' if kind == 'signed' else 'u'}i{bits}": t for (kind, bits), t in _INTEGERS.items()},
     "i1": PRED,
     "int": S32,  # of C
     "half": F16,
