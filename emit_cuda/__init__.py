@@ -41,10 +41,7 @@ from hlo.support.dlpack import CUDA
 from hlo.support.garbage import no_collection
 from hlo.verify import Sound, trust, verify
 from interpreter.engine.memory import refuse_elided
-from interpreter.precision import with_explicit_precision
 from optimizer.dynamic_padder.padding import is_dynamic
-from optimizer.layout.row_major_entry import RowMajorEntry
-from optimizer.log import Log
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
@@ -146,19 +143,16 @@ class _Compilation:
 
     def alone(self) -> CudaExecutable:
         """The module on one device."""
+        program = self._emitted(trust(prepare(self._optimized(), "gpu")))
         if is_dynamic(self.module):
-            precise = with_explicit_precision(self.module)
-            static = prepare(optimized(precise, self.sound) if self.optimize else precise, "gpu")
-            program = self._emitted(static)
             return DynamicCudaExecutable(
                 self.module,
-                static.entry,
+                program.module.entry,
                 program,
                 self.device,
                 self.libraries,
                 flushes=self.flushes,
             )
-        program = self._emitted(trust(prepare(self._optimized(), "gpu")))
         return CudaExecutable(
             self.module.entry,
             program,
@@ -203,8 +197,7 @@ class _Compilation:
 
 def optimized(module: Module, sound: Sound | None = None) -> Module:
     """The module that `compile` emits, if it is for one device and has no dynamic sizes."""
-    log = Log()
-    result = optimizer.optimize(log.run(RowMajorEntry(), module), target="gpu", log=log)
+    result = optimizer.optimize(module, target="gpu", observers=())
     verify(result, sound)
     return result
 

@@ -30,6 +30,7 @@ from interpreter.table import evaluates
 from optimizer.catalogue import all_rules
 from optimizer.passes import Fixpoint, Pipeline
 from optimizer.pipeline_text import option_defaults, spelled
+from optimizer.pipelines import Target, code_passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,10 @@ explains promises. A promise is *proved* for all values, *partly* proved for som
 or *sampled*: tried on random values. `hlo rules RULE` prints the evidence, and `hlo rules --help`
 has all words."""  # noqa: E501
 ABOUT_PASSES = """`hlo opt FILE` runs the standard pipeline of a target, `--target cpu` or `gpu`.
-`hlo opt FILE --passes A,B` runs passes by name."""
+`hlo opt FILE --passes A,B` runs passes by name. The pipeline `code` follows where code is written,
+as by `hlo opt FILE --stage c`: what it leaves is what the emitters are given, and they change
+nothing in it."""
+TARGETS: tuple[Target, ...] = ("cpu", "gpu")
 NUMBERS = Path(inspect.getfile(evaluate)).parents[1] / "numbers"
 
 
@@ -204,7 +208,8 @@ def rule_list() -> str:
 
 def pass_list() -> str:
     """A section a pass, with its options and the pipelines that it is in."""
-    inside = {target: set(names_in(optimizer.pipeline(target))) for target in ("cpu", "gpu")}
+    inside = {target: set(names_in(optimizer.pipeline(target))) for target in TARGETS}
+    inside["code"] = {name for target in TARGETS for name in names_in(code_passes(target))}
     lines = [f"# Passes\n\n{MADE}{ABOUT_PASSES}"]
     lines += [
         "",

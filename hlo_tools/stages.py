@@ -6,12 +6,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from emit_c.executable.assembly import assembly
-from emit_c.program.assigned import assigned, emitted_form
+from emit_c.program.assigned import assigned
 from hlo_tools.drawing.graphs.drawing import drawn
 from hlo_tools.drawing.pictures.loops import expect_kernel, loops
 from optimizer import optimize
-from optimizer.layout.row_major_entry import RowMajorEntry
-from optimizer.log import Log
 from optimizer.memory.report import report
 from optimizer.observers import BUFFERS
 from optimizer.pipelines import prepare
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
 
 # Stages of the CUDA backend.
 OF_CUDA = ("cuda", "ptx", "sass")
+# Stages of which a module is emitted.
+OF_CODE = ("loops", "c", "asm", *OF_CUDA)
 # The GPU for which PTX is made if none is named.
 DEFAULT_GPU = "sm_90"
 STAGES = ("hlo", "buffers", "loops", "c", "asm", *OF_CUDA, "dot", "svg")
@@ -46,7 +46,6 @@ def compiled_text(module: Module, stage: str) -> str:
 
         return page_of(module)
     target = "gpu" if stage in OF_CUDA else "cpu"
-    module = RowMajorEntry().run(module, Log()) if stage in OF_CUDA else module
     return stage_text(optimize(module, target=target), stage, target=target)
 
 
@@ -98,7 +97,7 @@ def stage_text(
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    emitted = emit_c.emit(emitted_form(module), plain=plain, schedule=own)
+    emitted = emit_c.emit(prepare(module, with_views=True), plain=plain, schedule=own)
     expect_kernel(kernel, emitted.kernels)
     return assembly(emitted, kernel) if stage == "asm" else emitted.source
 

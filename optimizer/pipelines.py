@@ -36,6 +36,8 @@ from optimizer.gpu.latency_hiding_scheduler import LatencyHidingScheduler
 from optimizer.layout.layout_assignment import LayoutAssignment
 from optimizer.layout.layout_normalization import LayoutNormalization
 from optimizer.layout.move_copy_to_users import MoveCopyToUsers
+from optimizer.layout.result_views import ResultViews
+from optimizer.layout.row_major_entry import RowMajorEntry
 from optimizer.libraries.dot_library_rewriter import GemmRewriter
 from optimizer.libraries.triton_gemm_rewriter import TritonGemmRewriter
 from optimizer.log import Log
@@ -123,6 +125,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     return Pipeline(
         f"{target}-optimization",
         (
+            *([RowMajorEntry()] if target == "gpu" else []),
             *stages.passes_of(stages.FIRST, strict=strict),
             ExplicitPrecision(),
             DynamicPadder(),
@@ -173,14 +176,18 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
     )
 
 
-def preparation(target: Target = "cpu", *, is_alone: bool = True) -> Pipeline:
+def preparation(
+    target: Target = "cpu", *, is_alone: bool = True, with_views: bool = False
+) -> Pipeline:
     """The passes that a module needs before code is emitted.
 
-    They change nothing in a module that `pipeline` has made for one device of the target.
+    They change nothing in a static module that `pipeline` has made for one device of the target,
+    but for results that are views.
 
     Parameters
     ----------
     is_alone : a GPU runs it by itself, whatever its header says.
+    with_views : whoever calls the code sees its results in the orders of `views_of`.
 
     References
     ----------
@@ -189,6 +196,7 @@ def preparation(target: Target = "cpu", *, is_alone: bool = True) -> Pipeline:
     return Pipeline(
         "preparation",
         (
+            *([ResultViews()] if with_views else []),
             ExplicitPrecision(),
             StaticBoundary(),
             AsyncUnwrapper(),
@@ -199,6 +207,11 @@ def preparation(target: Target = "cpu", *, is_alone: bool = True) -> Pipeline:
             CopyInsertion(target),
         ),
     )
+
+
+def code_passes(target: Target) -> Pipeline:
+    """The passes between `pipeline` and the code of an executable, which a user calls in Python."""
+    return preparation(target, with_views=target == "cpu")
 
 
 def _scatters(target: Target) -> tuple[str, ...]:
@@ -300,19 +313,24 @@ def optimize(
 
 
 def prepare(
-    module: Module, target: Target = "cpu", log: Log | None = None, *, is_alone: bool = True
+    module: Module,
+    target: Target = "cpu",
+    log: Log | None = None,
+    *,
+    is_alone: bool = True,
+    with_views: bool = False,
 ) -> Module:
-    """The module as emitters need it.
+    """The module that code is written for: emitters take it as it is.
 
     Parameters
     ----------
     log : that of `optimize`, if it made the module: passes that it ended with need not run again.
-    is_alone : as of `preparation`.
+    is_alone, with_views : as of `preparation`.
 
     Returns
     -------
     Module
-        the same object where `optimize` made it from a module for one device.
+        the same object where `preparation` has nothing to do.
     """
     with no_collection():
-        return preparation(target, is_alone=is_alone).run(module, log)
+        return preparation(target, is_alone=is_alone, with_views=with_views).run(module, log)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+import pytest
 from strategies.compiled import check
 
 import emit_c
@@ -14,8 +16,8 @@ from codegen.statements import Call, For, If, nested, trees
 from codegen.walk import spelled_out, walk
 from emit_c.contraction.tiles import Tile
 from emit_c.program.call_sites import KernelStep
+from optimizer import PASSES, prepare
 from optimizer import optimize as optimized
-from optimizer import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,6 +105,19 @@ class Emitted(NamedTuple):
     def loops(self):
         """The loops of all kernels."""
         return [s for s in self.nested if isinstance(s, For)]
+
+
+@contextmanager
+def no_pass_runs():
+    """Every pass over a module fails."""
+
+    def fail(self, _module, _log=None):
+        pytest.fail(f"{self.name} runs")
+
+    with pytest.MonkeyPatch.context() as patch:
+        for each in PASSES.values():
+            patch.setattr(each, "run", fail)
+        yield
 
 
 def emitted(module, *, optimize=True):

@@ -19,8 +19,7 @@ from emit_c.executable.tiles import MissingTiles
 from emit_c.program.emit import Program, emit
 from emit_c.program.units import Units
 from hlo.verify import trust, verify
-from interpreter.precision import with_explicit_precision
-from optimizer.layout.result_views import ResultViews, views_of
+from optimizer.layout.result_views import views_of
 from optimizer.log import Log
 from optimizer.pipelines import prepare
 
@@ -67,12 +66,9 @@ class Building:
 
     def dynamic(self) -> DynamicExecutable:
         """The callable of a module with sizes that are known at run time."""
-        precise = with_explicit_precision(self.module)
-        if self.optimize:
-            precise = optimizer.optimize(precise, target="cpu", observers=())
-            verify(precise, self.sound)
-        static = prepare(precise)
-        return DynamicExecutable(self.module, static.entry, build(self._emitted(static)))
+        new = self.written()
+        verify(new.module, self.sound)
+        return DynamicExecutable(self.module, new.program.module.entry, build(new.program))
 
     def built(self, key: str) -> Built:
         """The library, stored in the user's cache under a key if there is one."""
@@ -103,19 +99,16 @@ class Building:
         log, module = Log(), self.module
         if self.optimize:
             module = optimizer.optimize(module, target="cpu", log=log)
-        views, viewed = views_of(module), log.run(ResultViews(), module)
-        prepared = trust(prepare(viewed, log=log))
+        prepared = trust(prepare(module, log=log, with_views=True))
         try:
-            return ModuleInC(module, self._emitted(prepared, units), views)
+            program = emit(
+                prepared,
+                units=units,
+                plain=self.plain,
+                schedule=self.schedule,
+                conditions=self.conditions,
+            )
         except Exception:
             verify(module)  # its error says more, where there is one
             raise
-
-    def _emitted(self, prepared: Module, units: Units | None = None) -> Program:
-        return emit(
-            prepared,
-            units=units,
-            plain=self.plain,
-            schedule=self.schedule,
-            conditions=self.conditions,
-        )
+        return ModuleInC(module, program, views_of(module))

@@ -24,11 +24,11 @@ from emit_c.executable.libraries import library
 from emit_c.executable.runtime import FOLDER, in_one_file, runtime, slots
 from emit_c.executable.strided import loaded
 from emit_c.executable.toolchain import OPTIMIZED
-from emit_c.program.assigned import emitted_form
 from emit_c.program.clocks import with_clocks
 from emit_c.program.emit import emit
 from hlo.support import machine
 from optimizer.layout.result_views import views_of
+from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -208,7 +208,8 @@ def _profiled(
 ) -> Profile:
     """The fastest run of an optimized module."""
     recorder = _recorder()
-    program = with_clocks(emit(emitted_form(module), schedule=schedule, conditions=conditions))
+    prepared = prepare(module, with_views=True)
+    program = with_clocks(emit(prepared, schedule=schedule, conditions=conditions))
     sites = tuple(call.site for call in program.parts.calls.kernel_steps)
     executable = loaded(module.entry, build(program, views_of(module)), partial(str, module))
     call = partial(executable, *arguments, per_device=per_device)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from emit_c.program.emit import emit
 from hlo.errors.error import HloError
-from optimizer.layout.result_views import ResultViews
 from optimizer.log import Log
 from optimizer.memory.buffer_assignment import assign
 from optimizer.memory.copy_insertion import CopyInsertion
@@ -35,15 +34,10 @@ class Assigned(NamedTuple):
     without_c: str = ""
 
 
-def emitted_form(module: Module) -> Module:
-    """The module that C is written for in the place of an optimized one."""
-    return prepare(ResultViews().run(module, Log()))
-
-
 def assigned(module: Module) -> Assigned:
     """The buffer assignment of a module's C, or of the optimizer for a module without C."""
     try:
-        program = emit(emitted_form(module))
+        program = emit(prepare(module, with_views=True))
     except HloError as error:
         if error.code not in _NOT_EMITTED:
             raise

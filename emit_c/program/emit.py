@@ -43,6 +43,7 @@ class Program:
 
     Attributes
     ----------
+    module : that it is the C of.
     parts : of the C file. Others call `call(in, out, arena)`, for arrays of pointers to the leaves
         of the arguments and of the result, and memory aligned to 64 bytes.
     arena_bytes, slot_bytes : of that memory; the latter for each part of a loop that may run at the
@@ -60,6 +61,7 @@ class Program:
         are one function.
     """
 
+    module: Module
     parts: Parts
     arena_bytes: int
     constants: tuple[NDArray[Any], ...]
@@ -148,8 +150,8 @@ def emit(
     )
     large, memory = tuple(constants.loaded), writer.memory
     return Program(
-        parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated, foreign.declared,
-        memory.assignment, units,
+        module, parts, memory.arena_bytes, large, writer.slot_bytes, memory.donated,
+        foreign.declared, memory.assignment, units,
         {**writer.kernels.hlo_names, **writer.hlo_names, "": writer.names.hlo_names},
         constants.collectives.meetings(_least_bytes(module)), writer.kernels.by_instruction,
     )  # fmt: skip

@@ -71,7 +71,8 @@ class Stepper:
     ) -> None:
         module = _module(module)
         chosen = pipeline(target) if passes is None else passes
-        self.recording = record(module, find_pass(chosen) if isinstance(chosen, str) else chosen)
+        passes_found = find_pass(chosen) if isinstance(chosen, str) else chosen
+        self.recording = record(module, passes_found, target if kernels else None)
         self.stops = Stops(self.recording)
         self.values = Values(inputs or (lambda: random_inputs(module)))
         self.target, self.has_kernels = target, kernels

@@ -120,7 +120,7 @@ def kernel_states(
         return _states_in_cuda(prepare(module, "gpu"), schedule)
     if schedule is None:
         return list(c_emission(module).states)
-    return _written_in_c(_emitted_form(module), schedule, plain=True)[0]
+    return _written_in_c(prepare(module, with_views=True), schedule, plain=True)[0]
 
 
 class CEmission(NamedTuple):
@@ -146,15 +146,9 @@ def c_emission(module: Module) -> CEmission:
     HloError
         HLO181 if the module can't be emitted.
     """
-    prepared = _emitted_form(module)
+    prepared = prepare(module, with_views=True)
     states, program = _written_in_c(prepared)
     return CEmission(prepared, tuple(states), program)
-
-
-def _emitted_form(module: Module) -> Module:
-    from emit_c.program.assigned import emitted_form  # noqa: PLC0415 - as of `emit_c` below
-
-    return emitted_form(module)
 
 
 def pass_names(target: str) -> list[str]:

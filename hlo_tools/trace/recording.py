@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,14 @@ from hlo.errors.error import HloError
 from optimizer.log import Event, Log, Pass, Silent, innermost, location_of
 from optimizer.observers import Verify, promise_of
 from optimizer.passes import Fixpoint, Pipeline
+from optimizer.pipelines import code_passes
 from optimizer.rewriting.rule import Rule
 
 if TYPE_CHECKING:
     from hlo.instruction import Module
     from interpreter.numbers.compare import Promise
     from optimizer.log import SourceLine
+    from optimizer.pipelines import Target
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Recording:
     Attributes
     ----------
     module : what the first pass was given.
+    pipeline : the passes that were asked for.
     passes : in the order in which they ran; one that was left out, since it would have changed
         nothing, is not among them.
     fault : what ended the run early, if anything did.
@@ -87,17 +91,26 @@ class Recording:
         return self.passes[-1].after if self.passes else self.module
 
 
-def record(module: Module, pipeline: Pass) -> Recording:
+def record(module: Module, pipeline: Pass, code_for: Target | None = None) -> Recording:
     """Run passes over a module, verify the module after each, and keep everything.
 
     An error of a pass, or of the verifier, ends the run and is kept too.
+
+    Parameters
+    ----------
+    code_for : the target for which code is written next: the passes that code needs follow.
     """
     recorder = Recorder()
-    fault = None
+    fault, log = None, Log([recorder])
     try:
-        Log([recorder]).run(pipeline, module)
+        module_after = log.run(pipeline, module)
     except HloError as error:
         fault = error
+    else:
+        if code_for:
+            # Whoever writes the code meets the same error, and tells it.
+            with suppress(HloError):
+                log.run(code_passes(code_for), module_after)
     return Recording(module, pipeline, tuple(recorder.runs), fault)
 
 

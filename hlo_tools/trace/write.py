@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from hlo.instruction import Module
     from hlo_tools.trace.values import Values
     from optimizer.log import Pass
+    from optimizer.pipelines import Target
 
 # Instructions of loops that are evaluated for the values of a trace.
 MOST_EVALUATED = 300_000
@@ -25,7 +26,7 @@ def trace_data(
     passes: Pass,
     values: Values | None = None,
     *,
-    target: str = "cpu",
+    target: Target = "cpu",
     assembly: bool = False,
 ) -> dict[str, Any]:
     """The trace of passes over a module, as `Document` has it.
@@ -35,7 +36,7 @@ def trace_data(
     values, target, assembly : as of `Document`.
     """
     with no_collection(looks_after=False):
-        recording = record(module, passes)
+        recording = record(module, passes, target)
         return Document(recording, values, target=target, assembly=assembly).as_data()
 
 

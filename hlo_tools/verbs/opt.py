@@ -53,13 +53,13 @@ from hlo_tools.options.inputs import INPUT_OPTIONS, add_input_options, input_mak
 from hlo_tools.options.pipelines import add_pipeline_options, chosen_pipeline, pass_in
 from hlo_tools.options.written import ENDS, is_text, write_module
 from hlo_tools.proofs.watching import ProvePasses, add_proof_options, chosen_limits
-from hlo_tools.stages import OF_CUDA, STAGES, code_files, stage_text
+from hlo_tools.stages import OF_CODE, OF_CUDA, STAGES, code_files, stage_text
 from hlo_tools.trace.changes import Tell
 from hlo_tools.trace.values import Values
 from hlo_tools.trace.write import MOST_EVALUATED, is_small, trace_data, trace_text
-from optimizer.layout.row_major_entry import RowMajorEntry
 from optimizer.log import Log, Observer, Silent
 from optimizer.observers import Advise, CheckValues, Dump, Print, Timer, Verify
+from optimizer.pipelines import code_passes
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -274,10 +274,10 @@ def optimized(module: Module, arguments: Namespace, timer: Timer) -> tuple[Modul
     if arguments.stage == "loops":
         until, last = None, arguments.until  # it is a pass over kernels, not one over the module
     passes = chosen_pipeline(arguments)
-    if arguments.stage in OF_CUDA:
-        passes = replace(passes, passes=(RowMajorEntry(), *passes.passes))
     if arguments.trace:
         write_text(arguments.trace, trace_text(traced(module, passes, arguments)))
+    if arguments.stage in OF_CODE:
+        passes = replace(passes, passes=(*passes.passes, code_passes(arguments.target)))
     watching = [Verify(), timer, Advise(tell), *observers(module, passes, arguments, until)]
     log = Log(watching, fuel=arguments.fuel, skip=frozenset(arguments.skip))
     try:

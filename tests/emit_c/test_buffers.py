@@ -6,13 +6,14 @@ from random import Random
 
 import numpy as np
 import pytest
+from emitted import no_pass_runs
 from hypothesis import settings
 from strategies.loops import busy_module
 
 import emit_c
 import hlo
+from codegen.program.head import head
 from emit_c.program.assigned import assigned as shown
-from emit_c.program.assigned import emitted_form
 from emit_c.program.emit import emit
 from emit_c.program.module import ModuleWriter
 from emit_c.program.schedule import write_function
@@ -176,15 +177,16 @@ def test_c_has_the_buffers_that_are_shown(path):
 
 
 def emitted(path):
-    """A module as the optimizer leaves it, and its C."""
+    """A module as the optimizer leaves it, and its C: that of the prepared module."""
     module = hlo.parse(path.read_text().partition("// EXPECT")[0])
     said = module.header.num_partitions * module.header.replica_count
     if max(said, devices_named(module)) > 1:
         pytest.skip("it needs several devices")
     try:
         optimized = optimize(module, observers=())
-        made = emitted_form(optimized)
-        program = emit(made)
+        made = prepare(optimized, with_views=True)
+        with no_pass_runs():
+            program = emit(made)
     except hlo.HloError as error:
         if error.code not in ("HLO043", "HLO076", "HLO181"):
             raise
@@ -192,6 +194,8 @@ def emitted(path):
     # Only what was dynamic, or ended with bitcasts, has to be prepared.
     is_changed = is_dynamic(optimized) or views_of(optimized)
     assert (made is optimized) != bool(is_changed)
+    assert program.module is made
+    assert program.source.startswith(head(made))
     return optimized, program
 
 

@@ -87,11 +87,14 @@ def test_normalization_may_stop_anywhere(seed, fuel):
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
 @pytest.mark.parametrize("seed", range(8))
-def test_pipelines_keep_the_entry_layouts(target, seed):
+def test_pipelines_keep_the_layouts_that_callers_see(target, seed):
     before, arguments = drawn(seed, EXACT_TYPES)
     after = optimize(before, target)
     assert compare(evaluate(after, *arguments), evaluate(before, *arguments)) is None
     said = before.header.entry_computation_layout
+    if target == "gpu":  # arrays of a device lie in rows, whatever a module asks for
+        parameters = tuple(shape.with_default_layout() for shape in said.parameters)
+        said = ComputationLayout(parameters, said.result.with_default_layout())
     assert after.header.entry_computation_layout == said
     assert after.entry.root.shape == said.result
     assert tuple(p.shape for p in after.entry.parameters) == said.parameters
@@ -220,7 +223,8 @@ def test_transposes_that_layouts_become_are_simplified(target):
     """The dot takes what it is given, and nothing is left for a second run."""
     run = pipeline(target, fuse=False)
     once = run.run(hlo.parse(COLUMNS))
-    assert sum(i.opcode == "transpose" for i in once.instructions()) == 1
+    count = sum(i.opcode == "transpose" for i in once.instructions())
+    assert count == (1 if target == "cpu" else 0)  # arguments of a GPU's kernels lie in rows
     assert nameless(run.run(once)) == nameless(once)
 
 

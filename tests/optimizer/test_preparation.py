@@ -1,14 +1,15 @@
 """What is optimized is what is emitted: emission changes no HLO."""
 
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from emitted import no_pass_runs
 
 import emit_c
 import emit_cuda
 import hlo
 from codegen.elements.table import Rewritten
+from codegen.program.head import head
 from emit_c.table import emits_c
 from emit_cuda.table import emits_cuda
 from hlo.verify import verify
@@ -16,20 +17,8 @@ from optimizer import PASSES, Log, optimize, prepare
 from optimizer.dynamic_padder.dynamic_padder import UnpaddedWarning
 
 TESTS = Path(__file__).parents[1]
+CASES = sorted(TESTS.glob("cases/*/*.hlo"))
 MODELS = sorted([*TESTS.glob("models/*.hlo"), *TESTS.parent.glob("tutorials/models/*.hlo")])
-
-
-@contextmanager
-def no_pass_runs():
-    """Every pass fails."""
-
-    def fail(self, _module, _log=None):
-        pytest.fail(f"{self.name} runs")
-
-    with pytest.MonkeyPatch.context() as patch:
-        for each in PASSES.values():
-            patch.setattr(each, "run", fail)
-        yield
 
 
 @pytest.mark.parametrize("target", ["cpu", "gpu"])
@@ -43,7 +32,27 @@ def test_the_optimized_module_is_emitted(path, target):
     verify(optimized)
     with no_pass_runs():
         program = (emit_c if target == "cpu" else emit_cuda).emit(optimized)
-    assert program.source.startswith(f"// {str(optimized).splitlines()[0]}")
+    assert program.module is optimized
+    assert program.source.startswith(head(optimized))
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_the_prepared_module_is_emitted_as_cuda(part):
+    """That it is emitted as C, `tests/emit_c/test_buffers.py` tests."""
+    emitted = 0
+    for path in CASES[part::8]:
+        module = hlo.parse(path.read_text().partition("// EXPECT")[0])
+        try:
+            prepared = prepare(module, "gpu")
+            with no_pass_runs():
+                program = emit_cuda.emit(prepared)
+        except hlo.HloError as error:  # what only C can do, and what stays dynamic
+            assert error.code in ("HLO043", "HLO076", "HLO181")  # noqa: PT017
+            continue
+        assert program.module is prepared
+        assert program.source.startswith(head(prepared))
+        emitted += 1
+    assert emitted > 50
 
 
 def test_what_an_emitter_leaves_to_passes_has_them():
