@@ -34,8 +34,8 @@ from benchmarks import limits
 from benchmarks.compiled import Work, kernel_works, model_works, program_works
 from benchmarks.measure import both_clocks, rounds_for, spell_seconds, table
 from benchmarks.processor import about_processor
+from codegen.file_text import line_at
 from emit_c.executable.profile import Profile, ProfileRow, profile
-from emit_c.executable.source_lines import line_at
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.support.compiler import is_gcc
 

@@ -201,31 +201,32 @@ _PRINTERS: dict[type, Callable[[Any], str]] = {
 
 def text(statements: Sequence[Statement], indent: int = 1) -> str:
     """Statements as C."""
-    return "".join(f"{line}\n" for line in _lines(statements, "  " * indent))
+    return "".join([f"{line}\n" for line, _ in lines(statements, "  " * indent)])
 
 
-def _lines(statements: Sequence[Statement], before: str) -> Iterator[str]:
-    """The lines of statements, each after some spaces."""
+def lines(statements: Sequence[Statement], before: str = "") -> Iterator[tuple[str, Statement]]:
+    """The lines of statements, each after some spaces, with the statement that a line is of."""
     inside = before + "  "
     for statement in statements:
         match statement:
             case For():
-                yield from (before + line for line in _loop_head(statement))
-                yield from _lines(statement.body, inside)
-                yield f"{before}}}"
+                for line in _loop_head(statement):
+                    yield before + line, statement
+                yield from lines(statement.body, inside)
+                yield f"{before}}}", statement
             case If(condition, then, otherwise):
-                yield f"{before}if ({shown(condition)}) {{"
-                yield from _lines(then, inside)
+                yield f"{before}if ({shown(condition)}) {{", statement
+                yield from lines(then, inside)
                 if otherwise:
-                    yield f"{before}}} else {{"
-                    yield from _lines(otherwise, inside)
-                yield f"{before}}}"
+                    yield f"{before}}} else {{", statement
+                    yield from lines(otherwise, inside)
+                yield f"{before}}}", statement
             case Forever(body):
-                yield f"{before}for (;;) {{"
-                yield from _lines(body, inside)
-                yield f"{before}}}"
+                yield f"{before}for (;;) {{", statement
+                yield from lines(body, inside)
+                yield f"{before}}}", statement
             case _:
-                yield before + _line(statement)
+                yield before + _line(statement), statement
 
 
 def _line(statement: Let | LocalVariable | Assign | Call | Try | Break) -> str:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from codegen.file_text import FileText, section_at
 
 _KERNEL = re.compile(
     r"__global__\s+(?:static\s+)?(?:void\s+)?(?:__launch_bounds__\s*\([^)]*\)\s*)?(?:void\s+)?"
     r"(\w+)\s*\("
 )
-# A line of the comment above an emitted kernel.
-_INSTRUCTION = re.compile(r"// (?:ROOT )?%([\w.\-]+) = ")
+# What people write above lines, to tell which instruction they compute.
+_HLO = "// hlo:"
 _TEMPLATE = re.compile(r"\btemplate\s*<")
 _TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
@@ -53,30 +51,15 @@ class CudaFile:
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
     def about(self, number: int) -> str:
-        """The HLO instruction that a line computes; empty if no comment tells.
+        """The HLO instruction that a line computes; empty if nothing tells.
 
-        That is the nearest `// hlo: ...` above. In emitted files it is an instruction of the
-        comment above the kernel: the one whose name a word of the line has, else the last.
+        In files that people write, that is the nearest `// hlo: ...` above.
         """
-        above = self.text.splitlines()[:number]
-        for k in range(len(above) - 1, -1, -1):
-            if "// hlo:" in above[k]:
-                return above[k].partition("// hlo:")[2].strip()
-            if _INSTRUCTION.match(above[k]):
-                return _instruction_of(above[-1], above[: k + 1])
-        return ""
-
-
-def _instruction_of(line: str, above: Sequence[str]) -> str:
-    """The instruction of a line, of those that the last comment lines above its kernel list."""
-    listed: dict[str, str] = {}
-    for comment in reversed(above):
-        match = _INSTRUCTION.match(comment)
-        if not match:
-            break
-        listed[re.sub(r"\W", "_", match[1])] = comment.removeprefix("// ")
-    named = (listed[word] for word in re.findall(r"\w+", line) if word in listed)
-    return next(named, next(iter(listed.values())))
+        if isinstance(self.text, FileText):
+            section, line = section_at(self.text, number)
+            return section.instruction(line)
+        above = reversed(self.text.splitlines()[:number])
+        return next((row.partition(_HLO)[2].strip() for row in above if _HLO in row), "")
 
 
 def _is_template(code: str, position: int) -> bool:

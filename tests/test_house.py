@@ -194,6 +194,7 @@ READS_TEXT = {
     "emit_c.code.processor": "the system describes its processor",
     "emit_c.custom_calls.factorizations": "frameworks write options",
 }
+KINDS = ("kind", "self.kind", "kind.name", "element_type.name", "instr.shape.element_type.name")
 CUTTERS = frozenset(
     (
         *("startswith", "endswith", "partition", "rpartition", "removeprefix", "removesuffix"),
@@ -203,9 +204,14 @@ CUTTERS = frozenset(
 
 
 def cuts_text(name: str) -> bool:
-    """Whether a file calls a method that looks into a text, or has regular expressions."""
+    """Whether a file looks into a text: by a method, by regular expressions, or into a type's name.
+
+    `hlo.types.element_type` and `codegen.kinds` know what the name of a type says.
+    """
     return "re" in imports(name) or any(
-        isinstance(node, ast.Attribute) and node.attr in CUTTERS for node in nodes(name)
+        (isinstance(node, ast.Attribute) and node.attr in CUTTERS)
+        or (isinstance(node, ast.Subscript) and ast.unparse(node.value) in KINDS)
+        for node in nodes(name)
     )
 
 

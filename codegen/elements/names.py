@@ -29,16 +29,15 @@ C_WORDS = frozenset(
 _GLOBAL = ("_kernel", "_constant", "_computation")
 
 
-def comment(text: str, width: int = 400) -> str:
-    """Lines of comment that hold a text.
-
-    Each line of the text becomes one line of at most `width` characters.
-    """
-    lines = (_plain(line[:width]) for line in text.split("\n"))
+def comment(text: str) -> str:
+    """Lines of comment that hold a text, one for each of its lines."""
+    lines = map(commented, text.split("\n"))
     return "".join(f"// {line}".rstrip() + "\n" for line in lines)
 
 
-def _plain(line: str) -> str:
+def commented(line: str, width: int = 400) -> str:
+    """A line as a comment can hold it, with at most `width` characters of it."""
+    line = line[:width]
     if line.isascii() and line.isprintable() and "\\" not in line and "??" not in line:
         return line
     safe = "".join(c if " " <= c <= "~" and c != "\\" else f"<{ord(c):x}>" for c in line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from codegen.file_text import HloLine
 from hlo.write.print import Options, print_instruction
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ MOST_LINES = 40
 _SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 
 
-def about(kernel: Kernel, instr: Instruction) -> list[str]:
-    """The HLO that a kernel computes, a line an instruction.
+def about(kernel: Kernel, instr: Instruction) -> tuple[HloLine, ...]:
+    """The instructions that a kernel computes.
 
     What a fusion calls its parameters, the code calls by the names of the operands; so do these.
     """
@@ -24,8 +25,13 @@ def about(kernel: Kernel, instr: Instruction) -> list[str]:
     computed = instr.called[0].instructions if is_fusion else kernel.writer.computed
     others = [i for i in computed if i is not instr and i.opcode != "parameter"][:MOST_LINES]
     inside = others if is_fusion else [*others, instr]
-    lines = [print_instruction(_of_arguments(i, kernel.scope), _SHORT) for i in inside]
-    return [*lines, print_instruction(instr, _SHORT)] if is_fusion else lines
+    lines = [hlo_line(_of_arguments(i, kernel.scope)) for i in inside]
+    return (*lines, hlo_line(instr)) if is_fusion else tuple(lines)
+
+
+def hlo_line(instr: Instruction) -> HloLine:
+    """An instruction as the comment above a kernel shows it."""
+    return HloLine(instr.name, print_instruction(instr, _SHORT))
 
 
 def _of_arguments(instr: Instruction, scope: Scope) -> Instruction:

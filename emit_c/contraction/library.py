@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from codegen.file_text import Section
 from codegen.functions import mentions
 from codegen.prelude.paragraph import words
 from codegen.printer import code, head, text
@@ -55,10 +56,11 @@ def _chosen(
     return tuple(functions)
 
 
-def definitions(mentions: Mapping[str, Named | None]) -> str:
-    """The text of those that code calls, but for those of the prelude."""
+def definitions(mentions: Mapping[str, Named | None]) -> list[Section]:
+    """Those that code calls, but for those of the prelude."""
     chosen = [f for f in called(mentions) if isinstance(f, Tile) or is_transpose(f)]
-    return _needed(chosen) + "".join(f"{_text(function, 'static ')}\n" for function in chosen)
+    own = [Section(f"{_text(f, 'static ')}\n", f if isinstance(f, str) else f.name) for f in chosen]
+    return [*_needed(chosen), *own]
 
 
 def declarations(mentions: Mapping[str, Named | None]) -> str:
@@ -76,7 +78,7 @@ def exported(functions: Iterable[LibraryFunction]) -> str:
 @lru_cache(maxsize=512)
 def _exported(functions: Sequence[LibraryFunction], _: bool) -> str:
     texts = "".join(f"\n{_text(each, '')}" for each in functions)
-    made = _needed(functions) + texts
+    made = "".join(section.text for section in _needed(functions)) + texts
     return prelude(words(made), whole=False) + made
 
 
@@ -96,11 +98,11 @@ def of_json(known: Any) -> LibraryFunction:
     return Tile(**values)
 
 
-def _needed(functions: Iterable[LibraryFunction]) -> str:
+def _needed(functions: Iterable[LibraryFunction]) -> list[Section]:
     """The functions that tiles share."""
     tiles = (function for function in functions if isinstance(function, Tile))
     shared = dict.fromkeys(chain.from_iterable(map(_shared_by, tiles)))
-    return "".join(map(_shared_text, shared))
+    return [Section(_shared_text(callee), callee.function.name) for callee in shared]
 
 
 @cache

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from codegen.elements.names import comment
+from codegen.file_text import FileText, Section
 from emit_c.code.foreign import linked_functions
 from emit_c.code.names import CNames
 from emit_c.executable.runtime import FOLDER, c_files
@@ -28,7 +29,7 @@ from emit_c.program.emit import emit
 from optimizer.pipelines import prepare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -206,7 +207,6 @@ def files(module: Module, name: str, conditions: Conditions | None = None) -> di
     program = emit(prepare(module), conditions=conditions)
     head = signature(module, name)
     texts = {
-        "source": program.source,
         "name": head.name,
         "NAME": head.name.upper(),
         "parameters": head.parameters,
@@ -226,10 +226,18 @@ def files(module: Module, name: str, conditions: Conditions | None = None) -> di
         "load_functions": _LOAD_FUNCTIONS.format(head.name) if program.functions else "",
     }
     contents = {
-        path.name.replace("module.", f"{head.name}."): Template(path.read_text()).substitute(texts)
+        path.name.replace("module.", f"{head.name}."): _filled(path, texts, program.source)
         for path in sorted((FOLDER / "ahead").iterdir())
     }
     return contents | c_files(several=_is_together(head, program.meetings))
+
+
+def _filled(template: Path, texts: Mapping[str, str], source: FileText) -> FileText:
+    """A file with texts in the place of the template's names."""
+    before, hole, after = template.read_text().partition("${source}")
+    first, last = (Template(part).substitute(texts) for part in (before, after))
+    own = source.sections if hole else ()
+    return FileText((Section(first), *own, Section(last, texts["name"])))
 
 
 def _is_together(head: FunctionSignature, meetings: Meetings) -> bool:

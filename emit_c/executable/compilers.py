@@ -14,7 +14,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
-from emit_c.executable.source_lines import line_at
 from emit_c.executable.toolchain import (
     LINKER_FLAGS,
     MATHEMATICS,
@@ -168,6 +167,8 @@ def _finish(process: subprocess.Popen[str], unit: str) -> None:
 
 def explain(messages: str, source: str) -> list[str]:
     """The compiler's errors, each with its line and the instruction whose kernel it is in."""
+    from codegen.file_text import line_at  # noqa: PLC0415 - not to be loaded before an error
+
     lines: list[str] = []
     for number, message in re.findall(r"^[^:\n]*:(\d+):.*?error: (.*)$", messages, re.MULTILINE):
         where = line_at(source, int(number))

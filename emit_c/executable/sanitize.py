@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.file_text import EmittedLine, line_at
 from emit_c.code.foreign import linked
 from emit_c.executable.ahead import files, signature
 from emit_c.executable.calling import converted, nested, nesting
 from emit_c.executable.compilers import explain
-from emit_c.executable.source_lines import EmittedLine, line_at
 from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.errors.error import HloError
 

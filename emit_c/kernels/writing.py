@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from codegen.elements.body import Body
-from codegen.elements.names import comment
 from codegen.elements.results import renumbered, stored_elements
 from codegen.elements.table import Scalar
 from codegen.elements.trace import AccessTrace
+from codegen.file_text import comment_of
 from codegen.functions import Function, Parameter, calling, with_names, without_unused_values
 from codegen.loops.traversal import write_nest
 from codegen.sharing import key_of
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.names import Names
     from codegen.elements.results import Results
+    from codegen.file_text import HloLine
     from emit_c.kernels.passes import KernelPass, Watch
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -65,7 +66,13 @@ class ModuleKernels:
         self.hlo_names: dict[str, Mapping[str, str]] = {}
         self._names: dict[Any, str] = {}
 
-    def add(self, kernel: CKernel, name: str, about: str, statements: Sequence[Statement]) -> str:
+    def add(
+        self,
+        kernel: CKernel,
+        name: str,
+        about: tuple[HloLine, ...],
+        statements: Sequence[Statement],
+    ) -> str:
         """The name of a function with a kernel's body; an equal one, if there is one already."""
         statements = run_passes(
             kernel, name, statements, self.watch, plain=self.plain, schedule=self.schedule
@@ -74,20 +81,21 @@ class ModuleKernels:
         _drop_unused(kernel, used)
         statements = without_unused_values(statements, used)
         if kernel.writer.functions:
-            statements = calling(statements, self._add_own(kernel))
+            statements = calling(statements, self._add_own(kernel, about))
         parameters = tuple(Parameter(a.given or a.kind, a.name) for a in kernel.arguments.values())
         gives_status = kernel.writer.has_status
         function = Function("", parameters, tuple(statements), gives_status=gives_status)
         key = key_of(function)
         if key not in self._names:
             unique = self._names[key] = self.names.unique(name, "kernel")
-            self.functions[unique] = defined(replace(function, name=unique, about=comment(about)))
+            function = replace(function, name=unique, about=comment_of(about))
+            self.functions[unique] = defined(function, about)
             self.entries.add(unique)
             self.hlo_names[unique] = kernel.names.hlo_names
         self.by_instruction[name] = self._names[key]
         return self._names[key]
 
-    def _add_own(self, kernel: CKernel) -> dict[str, str]:
+    def _add_own(self, kernel: CKernel, about: tuple[HloLine, ...]) -> dict[str, str]:
         """Add the functions that belong to a kernel; gives their names in the file."""
         final: dict[str, str] = {}
         for name, function in kernel.writer.functions.items():
@@ -96,7 +104,7 @@ class ModuleKernels:
             key = key_of(known)
             if key not in self._names:
                 unique = self._names[key] = self.names.unique(name, "kernel")
-                self.functions[unique] = defined(with_names(known, {name: unique}))
+                self.functions[unique] = defined(with_names(known, {name: unique}), about)
             final[name] = self._names[key]
         return final
 

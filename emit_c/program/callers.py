@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from codegen.file_text import FileText, Section
 from codegen.prelude.paragraph import words
 from emit_c.code.definition import defined
 from emit_c.program.call_sites import KernelStep
@@ -51,7 +52,7 @@ class Callers:
         return (*calls, *(row.kernel_step for row in rows))
 
     @property
-    def text(self) -> str:
+    def text(self) -> FileText:
         """The functions in C."""
         return self._written[0]
 
@@ -61,21 +62,21 @@ class Callers:
         return self._written[1]
 
     @cached_property
-    def _written(self) -> tuple[str, Mapping[str, Named | None]]:
+    def _written(self) -> tuple[FileText, Mapping[str, Named | None]]:
         constants = self.constants
         loaded = [name for name, text in constants.definitions.items() if text.is_loaded]
-        texts = [constants.loader()]
+        sections = [Section(f"{constants.loader()}\n", "load_constants")]
         mentions: dict[str, Named | None] = dict.fromkeys(
             (*loaded, *self.conditions.mentions, *words(self.clocks))
         )
         if self.table:
-            texts.append(self.table.text)
+            sections.append(Section(f"{self.table.text}\n", "take_steps"))
             mentions |= dict.fromkeys(self.table.kernels)
         if self.clocks:
-            texts.append(self.clocks)
+            sections.append(Section(f"{self.clocks}\n"))
         for function in self.functions.values():
-            text = defined(function.relocated(self.memory))
-            texts.append(text.text)
-            mentions |= text.mentions
-        texts.append(self.conditions.text(ENTRY))
-        return "\n".join(texts), mentions
+            definition = defined(function.relocated(self.memory))
+            sections.append(definition.section())
+            mentions |= definition.mentions
+        sections.append(Section(self.conditions.text(ENTRY), "call"))
+        return FileText(sections), mentions

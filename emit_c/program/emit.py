@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from codegen.file_text import FileText
     from emit_c.kernels.passes import KernelPass, Watch
     from hlo.instruction import Module
     from optimizer.memory.buffer_assignment import BufferAssignment
@@ -80,11 +81,11 @@ class Program:
         return f"<program of {lines:,} lines of C, {self.arena_bytes:,} bytes of temporaries>"
 
     @property
-    def source(self) -> str:
+    def source(self) -> FileText:
         """The C file."""
         return self.parts.whole()
 
-    def files(self, most: int) -> tuple[str, ...]:
+    def files(self, most: int) -> tuple[FileText, ...]:
         """The C as files for that many compilers."""
         return (self.units or Units(most)).files(self.parts)
 

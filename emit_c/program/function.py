@@ -77,7 +77,7 @@ class FunctionWriter(Schedule):
     ) -> None:
         """Add a kernel to the module, and call it."""
         assert isinstance(kernel, CKernel)
-        comment = "\n".join(about(kernel, instr))
+        computed = about(kernel, instr)
         statements = without_stores(statements, self.dead_stores(kernel, instr, statements))
         # Pointers are `restrict`: values that share memory have one type, and so one pointer.
         places = [(d.home, d.offset) for d in map(self.declared.get, kernel.arguments) if d]
@@ -85,7 +85,7 @@ class FunctionWriter(Schedule):
         if kernel.writer.own_bytes:
             kernel.arguments["own"] = Argument(Pointer("u8"), "own", "own")
             self.module.slot_bytes = max(self.module.slot_bytes, kernel.writer.own_bytes)
-        function = self.module.kernels.add(kernel, instr.name, comment, statements)
+        function = self.module.kernels.add(kernel, instr.name, computed, statements)
         pointers = tuple(kernel.arguments)
         call = (Try if kernel.writer.has_status else Call)(
             Name(function), tuple(map(Name, pointers))

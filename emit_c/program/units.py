@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from codegen.file_text import FileText, Section
 from codegen.prelude.paragraph import words
-from emit_c.code.prelude import prelude
+from emit_c.code.prelude import prelude_sections
 from emit_c.contraction.library import called, declarations, definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from codegen.callees import Named
@@ -66,28 +67,37 @@ class Parts:
     entries: Collection[str]
     calls: Callers
 
-    def whole(self) -> str:
+    def whole(self) -> FileText:
         """All parts as one file."""
         return self._one_file(definitions(_mentions(self.kernels.values())), whole=True)
 
-    def declaring(self) -> str:
+    def declaring(self) -> FileText:
         """All parts as one file, which only declares the functions that are compiled apart."""
-        return self._one_file(declarations(_mentions(self.kernels.values())), whole=False)
+        declared = Section(declarations(_mentions(self.kernels.values())))
+        return self._one_file([declared], whole=False)
 
     @property
     def tiles(self) -> tuple[LibraryFunction, ...]:
         """The register tiles, and other functions apart, that kernels call."""
         return called(_mentions(self.kernels.values()))
 
-    def _one_file(self, library: str, *, whole: bool) -> str:
+    def _one_file(self, library: Sequence[Section], *, whole: bool) -> FileText:
         # Compilers warn of arrays that nothing reads.
         read = {*self.calls.mentions, *_mentions(self.kernels.values())}
         chosen = [constant for name, constant in self.constants.items() if name in read]
         constants = "".join(f"{constant.defined()}\n" for constant in chosen)
-        kernels = "\n".join(kernel.text for kernel in self.kernels.values())
-        code = f"{constants}{self.foreign}{library}{kernels}\n{self.calls.text}"
-        used = _used(chosen, library, [*self.kernels.values(), self.calls])
-        return f"{self.about()}\n{prelude(used, whole=whole)}\n{code}"
+        used = _used(chosen, FileText(library), [*self.kernels.values(), self.calls])
+        kernels = [kernel.section() for kernel in self.kernels.values()] or [Section("\n")]
+        return FileText(
+            (
+                Section(f"{self.about()}\n"),
+                *prelude_sections(used, whole=whole),
+                Section(f"\n{constants}{self.foreign}"),
+                *library,
+                *kernels,
+                *self.calls.text.sections,
+            )
+        )
 
 
 def _mentions(definitions: Iterable[Definition | Callers]) -> dict[str, Named | None]:
@@ -128,7 +138,7 @@ class Units:
     ) -> None:
         self._most, self._hand_out, self._hand_out_tiles = most, hand_out, hand_out_tiles
         self._words: dict[str, AbstractSet[str]] = {}  # that kernels mention
-        self._files: list[str] = []
+        self._files: list[FileText] = []
         self._moved: list[str] = []  # kernels that are in these files
         self._waiting: dict[str, int] = {}  # kernels that can be, by the size of their text
         self._enough = FIRST_CUT
@@ -162,7 +172,7 @@ class Units:
                 self._cut(kernels, constants, self._waiting)
                 self._waiting, self._enough = {}, 2 * self._enough
 
-    def files(self, parts: Parts) -> tuple[str, ...]:
+    def files(self, parts: Parts) -> tuple[FileText, ...]:
         """All files of a written module; the last one has the functions that call kernels."""
         self.look(parts.kernels, parts.entries, parts.constants, parts.foreign_names)
         # Where compilers are at work already, a small file is better than one that ends last.
@@ -195,19 +205,21 @@ def _file(
     constants: Mapping[str, ConstantArray],
     exported: Collection[str],
     words_of: Mapping[str, AbstractSet[str]],
-) -> str:
+) -> FileText:
     """A file of some kernels, which other files may call."""
     needed, used = _called(words_of, exported), _reached(words_of, exported)
     read = [row for name, row in constants.items() if name in used]
     chosen = {name: part for name, part in kernels.items() if name in needed}
     library = declarations(_mentions(chosen.values()))
-    texts = [part.exported if name in exported else part.text for name, part in chosen.items()]
-    code = "".join(f"{text}\n" for text in (*(c.defined("extern ") for c in read), *texts))
-    before = prelude(_used(read, library, chosen.values()), whole=False)
-    return f"{before}\n{library}{_HIDDEN}{code}"
+    constant_text = "".join(f"{constant.defined('extern ')}\n" for constant in read)
+    before = prelude_sections(_used(read, library, chosen.values()), whole=False)
+    code = (p.section(p.exported if name in exported else "") for name, p in chosen.items())
+    return FileText((*before, Section(f"\n{library}{_HIDDEN}{constant_text}"), *code))
 
 
-def _rest(parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractSet[str]]) -> str:
+def _rest(
+    parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractSet[str]]
+) -> FileText:
     """The file of everything but the kernels that were moved."""
     calls = parts.calls
     there, wanted = set(moved), calls.mentions.keys()
@@ -219,11 +231,18 @@ def _rest(parts: Parts, moved: Collection[str], words_of: Mapping[str, AbstractS
     library = declarations(_mentions(kernels))
     declared = (definition.declaration for definition in elsewhere)
     shared = "".join(f"{text}\n" for text in (*(c.defined("") for c in read), *declared))
-    texts = (parts.foreign, library, *(kernel.text for kernel in kernels), calls.text)
-    own = "".join(f"{text}\n" for text in texts)
+    own = f"{parts.foreign}\n{library}\n"
     types = chain.from_iterable(definition.types for definition in elsewhere)
     used = dict.fromkeys([*types, *_used(read, library, [*kernels, calls])])
-    return f"{prelude(used, whole=False)}\n{_HIDDEN}{shared}{_VISIBLE}{own}"
+    return FileText(
+        (
+            *prelude_sections(used, whole=False),
+            Section(f"\n{_HIDDEN}{shared}{_VISIBLE}{own}"),
+            *(kernel.section() for kernel in kernels),
+            *calls.text.sections,
+            Section("\n"),
+        )
+    )
 
 
 def _spread(sizes: Mapping[str, int], filled: list[int]) -> list[list[str]]:

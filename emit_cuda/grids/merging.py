@@ -35,6 +35,7 @@ from codegen.expressions import (
     binary,
 )
 from codegen.kinds import Pointer, element_of, is_const
+from codegen.program.about import hlo_line
 from codegen.program.barriers import Barriers
 from codegen.program.steps import Branch, Copy, Launch, While, flat
 from codegen.statements import (
@@ -68,12 +69,12 @@ from emit_cuda.grids.stages import (
 )
 from emit_cuda.grids.tile_sizes import MULTIPROCESSORS
 from hlo.types.element_type import ELEMENT_TYPES
-from hlo.write.print import Options, print_instruction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from codegen.elements.names import Names
+    from codegen.file_text import HloLine
     from codegen.program.barriers import Overlaps
     from codegen.program.steps import Step
     from emit_cuda.grids.written import Written, WrittenKernels
@@ -88,7 +89,6 @@ MOST_ALONE = MOST_IN_TURNS
 NARROW = 1 << 30
 # Launches and copies that a kernel does in their place.
 MOST_STEPS = 32
-_SHORT = Options(print_metadata=False, print_backend_config=False, print_large_constants=False)
 
 
 def merged(
@@ -152,7 +152,7 @@ class _Merging:
     shared_bytes: int = 0
     aligned: int = 16
     most_alone: int = 0
-    about: dict[str, None] = field(default_factory=dict[str, None])
+    about: dict[HloLine, None] = field(default_factory=dict["HloLine", None])
     used: dict[str, None] = field(default_factory=dict[str, None])
     barriers: dict[int, bool] = field(default_factory=dict[int, bool])
     places: dict[tuple[str, Step], Places | None] = field(
@@ -180,7 +180,7 @@ class _Merging:
         shared = (("u8", "shared_memory", self.shared_bytes),) if self.shared_bytes else ()
         aligned = self.aligned if shared else 0
         stage = Stage(body, grid, of, shared, kind=kind, aligned=aligned, cooperative=cooperative)
-        about = "\n".join([*self.about, print_instruction(instr, _SHORT)])
+        about = (*self.about, hlo_line(instr))
         parameters = list(self.given.values())
         name = self.file.add_merged(parameters, instr.name, about, stage, self.used)
         writes = tuple(not is_const(argument.kind) for argument in parameters)
@@ -294,7 +294,7 @@ class _Merging:
             return
         assert isinstance(step, Launch)
         written = self.file.written[step.kernel]
-        self.about |= dict.fromkeys(self.file.about[step.kernel].splitlines())
+        self.about |= dict.fromkeys(self.file.about[step.kernel])
         values = self._arguments(step, written)
         if written.stage.cooperative:
             # All blocks do it; once, which is a scope for the variables.

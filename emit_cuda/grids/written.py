@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.kernel import Argument
     from codegen.elements.names import Names
+    from codegen.file_text import HloLine
     from codegen.statements import Statement
     from emit_cuda.grids.stages import Stage
 
@@ -36,12 +37,12 @@ class WrittenKernels(ABC):
 
     Attributes
     ----------
-    written, about : the kernel of each name, and the HLO text that the kernel computes.
+    written, about : the kernel of each name, and the HLO that the kernel computes.
     poll : a statement for loops that may never end; on the processor it looks for an interrupt.
     """
 
     written: dict[str, Written]
-    about: dict[str, str]
+    about: dict[str, tuple[HloLine, ...]]
     poll: Statement
 
     @abstractmethod
@@ -57,7 +58,7 @@ class WrittenKernels(ABC):
         self,
         parameters: Sequence[Argument],
         wanted: str,
-        about: str,
+        about: tuple[HloLine, ...],
         stage: Stage,
         others: Iterable[str],
     ) -> str:

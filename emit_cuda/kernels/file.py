@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from codegen.elements.names import comment
+from codegen.file_text import FileText, Section, comment_of
 from codegen.functions import Function, Parameter, mentions
 from codegen.kinds import is_const, unrestricted
 from codegen.printer import declared, text
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from codegen.elements.kernel import Argument
+    from codegen.file_text import HloLine
     from codegen.statements import Statement
     from emit_cuda.grids.stages import Stage
     from emit_cuda.kernels.kernel import CudaKernel
@@ -85,7 +86,7 @@ class KernelFile(WrittenKernels):
         self.texts: dict[str, str] = {}
         self.written: dict[str, Written] = {}
         self.hlo_names: dict[str, Mapping[str, str]] = {}
-        self.about: dict[str, str] = {}
+        self.about: dict[str, tuple[HloLine, ...]] = {}
         self.words: dict[str, None] = {}
         # Kernels whose work another one does, and may be in the file for nothing.
         self.replaced: dict[str, None] = {}
@@ -93,7 +94,7 @@ class KernelFile(WrittenKernels):
         self._names: dict[Any, str] = {}
 
     def add(
-        self, kernel: CudaKernel, wanted: str, about: str, stage: Stage
+        self, kernel: CudaKernel, wanted: str, about: tuple[HloLine, ...], stage: Stage
     ) -> tuple[str, list[str]]:
         """Add a kernel that does a launch's statements, unless there is an equal one.
 
@@ -126,7 +127,7 @@ class KernelFile(WrittenKernels):
         self,
         parameters: Sequence[Argument],
         wanted: str,
-        about: str,
+        about: tuple[HloLine, ...],
         stage: Stage,
         others: Iterable[str],
     ) -> str:
@@ -139,7 +140,7 @@ class KernelFile(WrittenKernels):
         self,
         arguments: Sequence[Argument],
         wanted: str,
-        about: str,
+        about: tuple[HloLine, ...],
         stage: Stage,
         statements: tuple[Statement, ...],
         hlo_names: Mapping[str, str],
@@ -157,7 +158,7 @@ class KernelFile(WrittenKernels):
             resident = f", {stage.resident}" if stage.resident > 1 else ""
             bounds = f"__launch_bounds__({threads}{resident}) "
             self.texts[name] = (
-                f'{comment(about)}extern "C" __global__ void {bounds}{name}({listed}) {{\n'
+                f'{comment_of(about)}extern "C" __global__ void {bounds}{name}({listed}) {{\n'
                 f"{shared}{text(statements)}}}\n"
             )
             self.words.update(dict.fromkeys(mentions(function)))
@@ -175,7 +176,20 @@ class KernelFile(WrittenKernels):
             del self._names[names[name]]
         self.replaced.clear()
 
-    def source(self, head: str) -> str:
+    def source(self, head: str) -> FileText:
         """The file, after a comment."""
-        kernels = "\n".join(self.texts.values())
-        return f"{head}\n{prelude(self.words)}\n{kernels}"
+        kernels = [self._section(name) for name in self.texts] or [Section("\n")]
+        return FileText((Section(f"{head}\n{prelude(self.words)}"), *kernels))
+
+    def _section(self, name: str) -> Section:
+        """The part of the file that a kernel is."""
+        about, kernel = self.about[name], self.written[name]
+        before = f"\n{comment_of(about)}\n{_shared(kernel.stage)}"
+        return Section(
+            f"\n{self.texts[name]}",
+            name,
+            about,
+            kernel.statements,
+            before.count("\n") + 1,
+            self.hlo_names[name],
+        )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
 from codegen.elements.kernel import Scope
+from codegen.file_text import HloLine
 from codegen.program.steps import Launch
 from codegen.statements import Call
 from emit_cuda.grids.stages import alone
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from emit_cuda.program.module import CudaModuleWriter
     from hlo.instruction import Module
 
+_ABOUT = (HloLine("", "the state of random numbers at first"),)
+
 
 def seed_random_state(writer: CudaModuleWriter, module: Module) -> tuple[Launch, ...]:
     """The launch that sets the state; nothing where nobody asks for it."""
@@ -23,5 +26,5 @@ def seed_random_state(writer: CudaModuleWriter, module: Module) -> tuple[Launch,
         return ()
     stage = alone([Call(FUNCTIONS["seed_random_state"], ())])
     kernel = CudaKernel(writer.constants, Scope())
-    name, _ = writer.kernels.add(kernel, "seed", "the state of random numbers at first", stage)
+    name, _ = writer.kernels.add(kernel, "seed", _ABOUT, stage)
     return (Launch(name, stage.grid, stage.block, (), (), "random state"),)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from codegen.elements import kernel as shared
     from codegen.elements.kernel import Scope
+    from codegen.file_text import HloLine
     from codegen.program.buffers import Home
     from codegen.program.schedule import Pointers
     from codegen.program.steps import Step
@@ -92,7 +93,7 @@ class CudaSchedule(Schedule):
 
     def launch(self, kernel: CudaKernel, instr: Instruction, launches: Launches) -> None:
         """Add kernels, and steps that launch them."""
-        comment = "\n".join(about(kernel, instr))
+        computed = about(kernel, instr)
         for name, (kind, size) in kernel.rooms.items():
             scratch = self.local(size * ELEMENT_TYPES[kind].bytes, name, kind)
             kernel.arguments[scratch] = Argument(Pointer(kind, restrict=True), name, scratch)
@@ -112,17 +113,21 @@ class CudaSchedule(Schedule):
                 scratch = self.local(stage.own_bytes, "own_memory")
                 kernel.arguments[scratch] = Argument(Pointer("u8"), "own_memory", scratch)
             added = replace(stage, statements=in_32_bits(stage.statements)) if narrow else stage
-            launch = self.launched(kernel, instr, added, comment)
+            launch = self.launched(kernel, instr, added, computed)
             self.step(launch, uses=map(str, launch.arguments))
             if stage.own_bytes:
                 del kernel.arguments[scratch]  # pyright: ignore[reportPossiblyUnboundVariable]
 
     def launched(
-        self, kernel: CudaKernel, instr: Instruction, stage: Stage, comment: str = ""
+        self,
+        kernel: CudaKernel,
+        instr: Instruction,
+        stage: Stage,
+        computed: tuple[HloLine, ...] = (),
     ) -> Launch:
         """A launch of a kernel that is added to the file; without a step."""
-        comment = comment or "\n".join(about(kernel, instr))
-        name, used = self.module.kernels.add(kernel, instr.name, comment, stage)
+        computed = computed or about(kernel, instr)
+        name, used = self.module.kernels.add(kernel, instr.name, computed, stage)
         details = instr.name, stage.kind, stage.extern_bytes
         return Launch(name, stage.grid, stage.block, *pointed(kernel, used), *details)
 

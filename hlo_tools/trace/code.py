@@ -36,10 +36,9 @@ def c_sections(module: Module) -> list[CodeSection]:
     known = {instr.name for instr in prepared.instructions()}
     kernels = {name: kernel.text for name, kernel in program.parts.kernels.items()}
     functions = program.parts.calls.text
-    source = program.source
-    first = next(iter(kernels.values()), functions)
-    start = source.find(first)
-    head = source[:start].split("\n\n", 1)[-1]  # without the module, which has its own pane
+    # Without the module, which has its own pane.
+    before = program.source.sections[1 : -len(kernels) - len(functions.sections)]
+    head = "".join(section.text for section in before)
     calls = _agreeing([n for name, n in program.hlo_names.items() if name not in kernels])
     sections = [CodeSection("prelude", tuple(linked(head, {}, known)))]
     for name, text in kernels.items():

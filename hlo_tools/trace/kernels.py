@@ -195,7 +195,8 @@ def _written_in_c(
             own = {**kernel.writer.functions}
             whole = "".join(f"{definition(function)}\n" for function in own.values()) + now
             code = tuple(linked(whole, kernel.names.hlo_names, names)) if whole else ()
-            computes = () if pass_ or name not in known else tuple(about(kernel, known[name]))
+            is_first = not pass_ and name in known
+            computes = tuple(each.text for each in about(kernel, known[name])) if is_first else ()
             tiles = {} if pass_ else {tile.name: tile for tile in tiles_in(statements)}
             shown = tuple(heard), tuple(statements), own, tuple(tiles)
             states.append(KernelState(name, pass_, why, location, code, computes, *shown))

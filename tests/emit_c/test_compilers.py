@@ -8,10 +8,12 @@ import pytest
 
 import emit_c
 import hlo
+from codegen.file_text import FileText, HloLine, Section, line_at
 from emit_c.executable import compilers as processes
 from emit_c.executable.libraries import compilers
 from emit_c.executable.toolchain import OPTIMIZED, needs_mathematics, toolchain
 from emit_c.program import units
+from optimizer import prepare
 
 TWO = (
     "int two(void) { return 2; }\n",
@@ -111,11 +113,32 @@ def test_all_compilers_are_at_work_before_anything_else_is(tmp_path, monkeypatch
 
 
 def test_an_error_has_the_line_of_the_text():
-    wrong = "static void add_kernel(void) {\n  wrong;\n}\n"
+    add = Section("void add(void) {\n  wrong;\n}\n", "add", (HloLine("a", "%a = add(%x, %y)"),))
     with compilers() as running, pytest.raises(hlo.HloError) as caught:
-        running.link([wrong])
+        running.link([FileText([Section("typedef float f32;\n"), add])])
     assert caught.value.code == "HLO182"
-    assert any("line 2, in add_kernel" in note for note in caught.value.notes)
+    (message, about) = caught.value.notes
+    assert message.endswith(": line 3, in add: wrong;")
+    assert about == "%a = add(%x, %y)"
+
+
+def test_each_line_of_c_has_its_function():
+    module = hlo.parse("""HloModule m
+ENTRY e {
+  x = f32[9] parameter(0)
+  y = f32[9] exponential(x)
+  ROOT r = f32[9] reverse(y), dimensions={0}
+}""")
+    source = emit_c.emit(prepare(module)).source
+    lines = [line_at(source, n) for n in range(1, source.count("\n") + 1)]
+    assert [line.text for line in lines] == [row.strip() for row in source.splitlines()]
+    functions = [line for line in lines if line.text.endswith(") {") and ";" not in line.text]
+    heads = {line.text.partition("(")[0].split()[-1]: line for line in functions}
+    assert {"exp_f32", "y_kernel", "r_kernel", "run", "call"} <= heads.keys()
+    assert all(line.function == name for name, line in heads.items())
+    assert heads["y_kernel"].about == ("%y = f32[9]{0} exponential(%x)",)
+    assert heads["exp_f32"].about == heads["run"].about == ()
+    assert str(lines[0]).startswith("line 1, in the prelude: // HloModule m, ")
 
 
 def test_files_that_are_handed_out_early_are_the_same(monkeypatch):

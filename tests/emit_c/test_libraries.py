@@ -12,6 +12,7 @@ import pytest
 
 import emit_c
 import hlo
+from codegen.file_text import FileText, Section
 from emit_c.executable import libraries as made
 from emit_c.executable.runtime import runtime
 from hlo.support import libraries as kept
@@ -119,9 +120,10 @@ def test_without_a_compiler_the_error_says_what_to_install(chosen, cache, monkey
 
 def test_a_compilers_message_is_shown_with_its_kernel(cache):
     del cache
-    source = "static void add_kernel(void) {\n  wrong;\n}\n\nvoid run(void) {\n  add_kernel();\n}\n"
+    source = "static void add_kernel(void) {\n  wrong;\n}\n\n"
+    run = "void run(void) {\n  add_kernel();\n}\n"
     with pytest.raises(hlo.HloError) as caught:
-        made.library([source])
+        made.library([FileText([Section(source, "add_kernel"), Section(run, "run")])])
     assert caught.value.code == "HLO182"
     assert any("add_kernel" in note and "wrong" in note for note in caught.value.notes)
 

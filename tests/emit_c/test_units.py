@@ -11,6 +11,7 @@ import pytest
 import emit_c
 import hlo
 from codegen.expressions import Name
+from codegen.file_text import FileText, Section
 from codegen.functions import Function
 from codegen.statements import Call, For
 from emit_c.code import prelude
@@ -231,7 +232,8 @@ def test_what_a_kernel_calls_counts_as_its_text(monkeypatch):
     loop = Function("add", (), (For("i", 4, ()),))
     kernels = {f.name: defined(f) for f in (Function("tile", (), ()), called, loop)}
     text = "int run(void) {\n  dot();\n  add();\n  return 0;\n}\n"
-    calls: Any = SimpleNamespace(text=text, clocks="", mentions=dict.fromkeys(("dot", "add")))
+    run = FileText([Section(text, "run")])
+    calls: Any = SimpleNamespace(text=run, clocks="", mentions=dict.fromkeys(("dot", "add")))
     parts = units.Parts(str, {}, "", (), kernels, {"dot", "add"}, calls)
     whole = sum(len(each.text) for each in kernels.values()) + len(text) // units.CALLERS_TEXT
     monkeypatch.setattr(units, "LEAST_TEXT", whole // 3)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import emit_cuda
 import hlo
 from emit_cuda import host
 from emit_cuda.cuda_file import CudaFile
@@ -102,17 +103,23 @@ def test_a_buffer_inside_of_an_allocation_has_its_own_bounds():
 
 
 def test_a_line_of_an_emitted_kernel_has_its_instruction():
-    text = """// %add.4 = f32[8] add(%x, %y)
-// %tanh = f32[8] tanh(%add.4)
-extern "C" __global__ void tanh_kernel(float *tanh_1, const float *x, const float *y) {
-  const float add_4 = x[threadIdx.x] + y[threadIdx.x];
-  tanh_1[threadIdx.x] = tanhf(add_4 * 1);
-  tanh_1[8] = 0;
-}
-"""
-    file = CudaFile(text)
-    assert file.about(4) == "%add.4 = f32[8] add(%x, %y)"
-    assert file.about(6) == "%tanh = f32[8] tanh(%add.4)"
+    module = hlo.parse("""HloModule m
+ENTRY e {
+  x = f32[7] parameter(0)
+  y = f32[7] parameter(1)
+  add.4 = f32[7] add(x, y)
+  sine = f32[7] sine(add.4)
+  ROOT product = f32[7] multiply(sine, add.4)
+}""")
+    file = CudaFile(emit_cuda.emit(emit_cuda.optimized(module)).source)
+    rows = enumerate(file.text.splitlines(), 1)
+    about = {row.strip(): file.about(number) for number, row in rows}
+    assert about["const f32 add_4 = x_1 + y_1;"] == "%add.4 = f32[7]{0} add(%x, %y)"
+    assert about["const f32 sine_1 = sine_f32(add_4);"] == "%sine = f32[7]{0} sine(%add.4)"
+    # What only loads is there for the last one, as whatever is in the kernel.
+    assert about["const f32 y_1 = y[thread];"] == about["if (thread < 7) {"]
+    assert about["if (thread < 7) {"].startswith("%product = ")
+    assert about["typedef float f32;"] == ""
     assert CudaFile("int x;").about(1) == ""
 
 

@@ -7,10 +7,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from codegen.file_text import FileText
 from emit_c import set_threads
 from emit_c.executable import sanitize
 from hlo.support.compiler import find_compiler
@@ -127,7 +129,11 @@ def test_a_mistake_is_shown_with_its_kernel(hlo, monkeypatch):
 
     def planted(module, name):
         texts = good(module, name)
-        broken = re.sub(r"\bz\[(\w+)\] = ", r"z[\1 + 1] = ", texts["module.c"])
+        sections = [
+            replace(section, text=re.sub(r"\bz\[(\w+)\] = ", r"z[\1 + 1] = ", section.text))
+            for section in texts["module.c"].sections
+        ]
+        broken = FileText(sections)
         assert broken != texts["module.c"]
         return {**texts, "module.c": broken}
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen.callees import FUNCTIONS
+from codegen.file_text import Section
 from codegen.prelude import HERE, Prelude, definitions_of, typedefs_of_others
 from codegen.prelude.paragraph import (
     code_of,
@@ -157,6 +158,11 @@ def _apart(name: str) -> str:
 
 
 def prelude(names: Iterable[str], *, whole: bool = True) -> str:
+    """The text of `prelude_sections`."""
+    return "".join(section.text for section in prelude_sections(names, whole=whole))
+
+
+def prelude_sections(names: Iterable[str], *, whole: bool = True) -> list[Section]:
     """The definitions of some names, each after those that it needs itself.
 
     Parameters
@@ -172,7 +178,8 @@ def prelude(names: Iterable[str], *, whole: bool = True) -> str:
     declared = "".join(f"{declaration(name)};\n" for name in elsewhere if name in called)
     needed = declared + "".join(f"\n{text}" for text in done.values())
     used = {*wanted, *words(needed)}
-    return TYPEDEFS + typedefs_of_others(used) + typedefs_of_vectors(used) + needed
+    types = f"{TYPEDEFS}{typedefs_of_others(used)}{typedefs_of_vectors(used)}{declared}"
+    return [Section(types), *(Section(f"\n{text}", name) for name, text in done.items())]
 
 
 def with_called(names: Iterable[str]) -> tuple[str, ...]:
