@@ -15,8 +15,9 @@ array([[-1., -1., -1.],
 
 The folders, in the order in which they are best read: `code` (names, and the functions that kernels
 call), `opcodes` and `table` (CUDA's exceptions from what all emitters share), `loops` and `grids`
-(the writers of kernels), `kernels` (which writer is asked for an instruction), `program` (a whole
-module: steps, memory, control flow), `devices`, `host` and `gpu` (where it runs).
+(the writers of kernels), `kernels` (which writer is asked for an instruction; kernels that do the
+work of several), `program` (a whole module: steps, memory, control flow), `devices`, `host` and
+`gpu` (where it runs).
 """
 
 from __future__ import annotations

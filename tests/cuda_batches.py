@@ -12,6 +12,10 @@ import pytest
 
 import emit_cuda
 import interpreter
+from codegen.expressions import Apply, Cast, Load
+from codegen.kinds import Vector
+from codegen.statements import Call, nested, trees
+from codegen.walk import names_of, walk
 from emit_cuda.executable import CudaExecutable
 from emit_cuda.gpu import GpuDevice
 from emit_cuda.host.device import HostDevice
@@ -86,6 +90,34 @@ def kernels_in_cuda(module, *, optimize=True):
 def names_in_cuda(module, *, optimize=True):
     """The functions and types that they use."""
     return kernels_in_cuda(module, optimize=optimize).words.keys()
+
+
+def statements_in(kernels):
+    """The statements of some kernels, and those inside of them."""
+    return [s for each in kernels for s in nested(each.statements)]
+
+
+def trees_in(kernels):
+    """The expressions of some kernels, and those inside of them."""
+    return [part for s in statements_in(kernels) for tree in trees(s) for part in walk(tree)]
+
+
+def callees_in(kernels):
+    """The names of the functions that some kernels call, each as often as one does."""
+    values = [each.function.name for each in trees_in(kernels) if isinstance(each, Apply)]
+    return values + [s.function.name for s in statements_in(kernels) if isinstance(s, Call)]
+
+
+def vectors_in(kernels, array=None):
+    """The types of the vectors that some kernels load or store at once, of one array or of all."""
+    return [
+        each.pointer.kind.to.name
+        for each in trees_in(kernels)
+        if isinstance(each, Load)
+        and isinstance(each.pointer, Cast)
+        and isinstance(each.pointer.kind.to, Vector)
+        and array in (None, names_of(each.pointer)[0])
+    ]
 
 
 @cache

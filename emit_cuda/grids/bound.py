@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.program.steps import Dim3
     from codegen.statements import Statement
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Launches
 
 # Of a block, and blocks along the second and the third axis.
@@ -58,7 +58,7 @@ MOST_THREADS, MOST_BLOCKS = 1024, 65_535
 _BOUND = Level.BLOCK, Level.THREAD
 
 
-def bound_stages(kernel: GridKernel, statements: Sequence[Statement]) -> Launches:
+def bound_stages(kernel: CudaKernel, statements: Sequence[Statement]) -> Launches:
     """A launch for each loop; those where none is bound have launches as of `stages`.
 
     Raises

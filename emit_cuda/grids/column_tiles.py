@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr, LaunchIndex, Load
     from codegen.statements import Statement
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Sum
 
@@ -65,7 +65,7 @@ class ColumnTiles:
     tiles : side by side.
     """
 
-    def __init__(self, kernel: GridKernel, nest: FoldNest, read: Sequence[Instruction]) -> None:
+    def __init__(self, kernel: CudaKernel, nest: FoldNest, read: Sequence[Instruction]) -> None:
         self.kernel, self.body = kernel, kernel.body
         self.column, size = nest.loops[1].name, trips(nest.loops[1])
         widest = max((i.shape.element_type.bytes for i in read), default=LINE)

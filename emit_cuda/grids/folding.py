@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from codegen.callees import Callee
     from codegen.elements.body import Body
     from codegen.opcodes.folding import Fold
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index, Sum
 
@@ -142,7 +142,7 @@ class SharedFold(ThreadParts):
     """A reduce whose elements the threads of a writer fold, each beginning with nothing."""
 
     def __init__(
-        self, kernel: GridKernel, instr: Instruction, fold: Fold, begun: list[Statement]
+        self, kernel: CudaKernel, instr: Instruction, fold: Fold, begun: list[Statement]
     ) -> None:
         super().__init__(kernel.body, kernel.shared_array)
         self.instr, self.fold, self.begun = instr, fold, begun
@@ -183,7 +183,7 @@ class SharedFold(ThreadParts):
             self.body.assign(item(output, number), store(type_, value))
 
 
-def shared_fold(kernel: GridKernel, instr: Instruction) -> SharedFold | None:
+def shared_fold(kernel: CudaKernel, instr: Instruction) -> SharedFold | None:
     """A reduce that threads can share; None where the order of its elements counts."""
     with kernel.body.block() as begun:
         fold = fold_of(kernel.body, instr)

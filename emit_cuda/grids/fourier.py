@@ -59,7 +59,7 @@ from optimizer.analysis.indexing import Sum, counter, delinear, linear
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
@@ -73,7 +73,7 @@ Write = Callable[[Sum, Sum, Pair], None]
 
 
 def fourier_stages(
-    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that transform one dimension after the other; None where lines are too long."""
     attrs, operand = a.Fft.of(instr), instr.operands[0]
@@ -100,7 +100,7 @@ def _parts(n: int, kind: ElementType) -> tuple[int, ...]:
 class _Fourier:
     """Writes the launches of a transform."""
 
-    def __init__(self, kernel: GridKernel, instr: Instruction, output: Name) -> None:
+    def __init__(self, kernel: CudaKernel, instr: Instruction, output: Name) -> None:
         self.kernel, self.body, self.instr, self.output = kernel, kernel.body, instr, output
         self.type = a.Fft.of(instr).fft_type
         self.is_inverse = self.type in ("IFFT", "IRFFT")

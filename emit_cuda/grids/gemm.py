@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Name
     from codegen.opcodes.matrix_products import Product
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from emit_cuda.grids.tiles import Tiles
     from hlo.instruction import Instruction
@@ -33,7 +33,7 @@ MOST_REPEATED = 1 << 17
 
 
 def gemm_stages(
-    kernel: GridKernel, dot: Instruction, outputs: Sequence[Name], root: Instruction | None = None
+    kernel: CudaKernel, dot: Instruction, outputs: Sequence[Name], root: Instruction | None = None
 ) -> Sequence[Stage] | None:
     """Launches that compute a product in tiles; None where it is too small for that.
 
@@ -55,7 +55,7 @@ def gemm_stages(
     return writer and writer.launches(outputs[0], kind)
 
 
-def _writer(kernel: GridKernel, product: Product, root: Instruction) -> Tiles | None:
+def _writer(kernel: CudaKernel, product: Product, root: Instruction) -> Tiles | None:
     """The way of multiplying tiles that suits a product, if any does."""
     if fits(product):
         return TensorCores(kernel, product, root)

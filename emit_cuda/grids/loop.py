@@ -25,11 +25,11 @@ from optimizer.fusion.policy import TILED
 
 if TYPE_CHECKING:
     from codegen.elements.results import Results
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Launches
 
 
-def loop_stages(kernel: GridKernel, results: Results) -> Launches:
+def loop_stages(kernel: CudaKernel, results: Results) -> Launches:
     """A launch that computes arrays of equal dimensions; several by a schedule of the user's.
 
     Parameters

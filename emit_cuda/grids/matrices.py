@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Instruction
 
@@ -42,7 +42,7 @@ TILE, LEAST = WARP, 16
 
 
 def cholesky_stages(
-    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that factor each matrix of a batch; None for small ones."""
     *batch, n, _ = instr.shape.dims
@@ -76,7 +76,7 @@ def cholesky_stages(
 
 
 def solve_stages(
-    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """A launch that solves each system of a batch; None for small ones."""
     *batch, rows, columns = instr.shape.dims
@@ -94,7 +94,7 @@ def solve_stages(
 
 
 def _tiled(
-    kernel: GridKernel,
+    kernel: CudaKernel,
     stem: str,
     kind: str,
     arguments: Sequence[Expr | int],

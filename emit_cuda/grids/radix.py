@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.expressions import Expr
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Instruction
 
@@ -64,7 +64,7 @@ def digits(instr: Instruction) -> int:
 
 
 def radix_stages(
-    kernel: GridKernel, instr: Instruction, axis: int, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, axis: int, outputs: Sequence[Name]
 ) -> list[Stage]:
     """Launches that sort all rows by the keys that the comparator compares.
 

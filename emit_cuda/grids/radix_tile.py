@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from codegen.opcodes.comparators import Part, SortKey
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Shared, Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -76,7 +76,7 @@ class RadixTile:
 
     def __init__(
         self,
-        kernel: GridKernel,
+        kernel: CudaKernel,
         instr: Instruction,
         axis: int,
         outputs: Sequence[Name],

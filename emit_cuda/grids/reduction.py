@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from codegen.statements import Statement
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Sum
@@ -60,7 +60,7 @@ LEAST_COLUMN = 64
 
 
 def reduction_stages(
-    kernel: GridKernel,
+    kernel: CudaKernel,
     instr: Instruction,
     outputs: Sequence[Name],
     others: Sequence[Instruction] = (),
@@ -92,13 +92,13 @@ def reduction_stages(
     return attempt(schedule)
 
 
-def _arrays(kernel: GridKernel, instr: Instruction) -> list[Instruction]:
+def _arrays(kernel: CudaKernel, instr: Instruction) -> list[Instruction]:
     """The arrays in memory that a reduce may read, itself or in its fusion."""
     arrays = (*instr.operands[: len(instr.operands) // 2], *kernel.scope.arguments)
     return [i for i in arrays if i.shape.rank and kernel.scope.pointers_of(i) is not None]
 
 
-def _by_rows(kernel: GridKernel, nest: FoldNest, read: Sequence[Instruction]) -> list[Stage]:
+def _by_rows(kernel: CudaKernel, nest: FoldNest, read: Sequence[Instruction]) -> list[Stage]:
     """A group of threads for each row, or several blocks.
 
     Parameters
@@ -122,7 +122,7 @@ def _by_rows(kernel: GridKernel, nest: FoldNest, read: Sequence[Instruction]) ->
     return [launch, _of_parts(kernel, second)]
 
 
-def _by_tiles(kernel: GridKernel, nest: FoldNest, read: Sequence[Instruction]) -> list[Stage]:
+def _by_tiles(kernel: CudaKernel, nest: FoldNest, read: Sequence[Instruction]) -> list[Stage]:
     """A block of 32 x 32 threads for 32 words of neighbouring columns, or several blocks."""
     tiles, kind = ColumnTiles(kernel, nest, read), "column reduction"
     count = trips(nest.fold)
@@ -134,7 +134,7 @@ def _by_tiles(kernel: GridKernel, nest: FoldNest, read: Sequence[Instruction]) -
     return [launch, _of_parts(kernel, second)]
 
 
-def _of_groups(kernel: GridKernel, nest: FoldNest, group: int, kind: str) -> Stage:
+def _of_groups(kernel: CudaKernel, nest: FoldNest, group: int, kind: str) -> Stage:
     """A group of threads for each row."""
     lanes = bind(deal(kernel.body, nest.fold, group, nest.kinds), THREAD_X)
     return on_groups(kernel.body, nest.with_fold(lanes).nest, group, kind)
@@ -148,14 +148,14 @@ def _on_blocks(loop: For) -> For:
     return bind(loop, BLOCK_X)
 
 
-def _of_parts(kernel: GridKernel, nest: FoldNest) -> Stage:
+def _of_parts(kernel: CudaKernel, nest: FoldNest) -> Stage:
     """The second launch, of a group of threads for the parts of each result."""
     rows = FoldNest(coalesce(nest.nest, len(nest.loops), "row"))
     group = threads_for(trips(rows.fold))
     return _of_groups(kernel, rows, group, "second stage of a reduction")
 
 
-def _in_parts(kernel: GridKernel, nest: FoldNest, size: int) -> tuple[FoldNest, FoldNest]:
+def _in_parts(kernel: CudaKernel, nest: FoldNest, size: int) -> tuple[FoldNest, FoldNest]:
     """Loops that fold parts of so many numbers, and loops that fold these parts.
 
         for row < 3: total = 0; for r < 90: total = total + x[90 * row + r]; y[row] = total

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from codegen.statements import Statement
     from emit_cuda.grids.folding import SharedFold
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Computation, Instruction
     from hlo.types.element_type import ElementType
@@ -49,7 +49,7 @@ MOST_KEPT, REGISTERS, OTHERS = 96, 1 << 16, 14
 
 
 def row_stage(
-    kernel: GridKernel,
+    kernel: CudaKernel,
     rows: Rows,
     computation: Computation,
     outputs: Sequence[tuple[Instruction, Name]],
@@ -85,7 +85,7 @@ class _RowKernel:
 
     def __init__(
         self,
-        kernel: GridKernel,
+        kernel: CudaKernel,
         rows: Rows,
         passes: RowPasses,
         outputs: Outputs,

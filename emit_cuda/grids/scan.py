@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from codegen.statements import Statement
     from emit_cuda.grids.folding import SharedFold
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -59,7 +59,7 @@ LEAST_PART = 64
 
 
 def scan_stages(
-    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches for a reduce-window that is a running fold along one dimension; None for others."""
     windows = windows_of(instr)
@@ -85,7 +85,7 @@ def scan_stages(
 
 
 def _columns(
-    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name], lines: DirectedAxisLines
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name], lines: DirectedAxisLines
 ) -> Stage:
     """A thread for each row or column, which runs through it."""
     body, windows = kernel.body, windows_of(instr)
@@ -99,7 +99,7 @@ def _columns(
 
 
 def _running_parts(
-    kernel: GridKernel, fold: SharedFold, lines: DirectedAxisLines, size: int, output: Name
+    kernel: CudaKernel, fold: SharedFold, lines: DirectedAxisLines, size: int, output: Name
 ) -> list[Stage]:
     """A thread for each part of a column, which begins with the fold of all parts before it."""
     body, count, instr = kernel.body, lines.count, fold.instr
@@ -144,7 +144,7 @@ class _RunningFold:
     """Writes the launches of a running fold."""
 
     def __init__(
-        self, kernel: GridKernel, instr: Instruction, fold: SharedFold, lines: DirectedAxisLines
+        self, kernel: CudaKernel, instr: Instruction, fold: SharedFold, lines: DirectedAxisLines
     ) -> None:
         self.kernel, self.body, self.fold = kernel, kernel.body, fold
         self.instr, self.lines = instr, lines

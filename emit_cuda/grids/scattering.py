@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Launches
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
@@ -84,7 +84,7 @@ def write_scatter_in_parallel(body: Body, instr: Instruction, outputs: Sequence[
 
 
 def scatter_stages(
-    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Launches | None:
     """Launches for many updates of few elements; None for others.
 

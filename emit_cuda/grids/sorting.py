@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from codegen.elements.body import Body
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -70,7 +70,7 @@ PADDING = ~Cast("u64", Literal(0))
 
 
 def sort_stages(
-    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> Sequence[Stage] | None:
     """Launches that sort all rows; None for short rows, and for complex numbers without keys."""
     attrs = a.Sort.of(instr)
@@ -131,7 +131,7 @@ def _has_word(instr: Instruction) -> bool:
 
 
 def _merge(
-    kernel: GridKernel,
+    kernel: CudaKernel,
     instr: Instruction,
     axis: int,
     run: int,
@@ -221,7 +221,7 @@ class _SortedTile:
 
     order_name, order_kind = "order", "s32"
 
-    def __init__(self, kernel: GridKernel, instr: Instruction, axis: int, size: int) -> None:
+    def __init__(self, kernel: CudaKernel, instr: Instruction, axis: int, size: int) -> None:
         body = self.body = kernel.body
         self.instr, self.size = instr, size
         self.lines = AxisLines(instr.operands[0].shape.dims, axis)

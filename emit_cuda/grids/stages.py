@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 # and where one block is to do as much as it can.
 WARP, BLOCK, SHARED_BLOCK, LARGE_BLOCK = 32, 128, 256, 512
 BARRIER = Call(FUNCTIONS["__syncthreads"], ())
+# With this, loops that may never end let the processor stop them; a GPU does not listen.
+POLL = Call(FUNCTIONS["poll_for_stop"], ())
 # The mask of the lanes that take part in a shuffle.
 ALL_LANES = Literal(0xFFFFFFFF, "u32", hexadecimal=True)
 # Of all blocks of a cooperative launch, with a counter of those that are there.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from codegen.opcodes.matrix_products import Product
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.layouts import TileLayout
     from optimizer.analysis.indexing import Index
 
@@ -68,7 +68,7 @@ class TileReader(ABC):
     layouts: Sequence[TileLayout]
     copies: bool
 
-    def __init__(self, kernel: GridKernel, product: Product) -> None:
+    def __init__(self, kernel: CudaKernel, product: Product) -> None:
         self.kernel, self.product, self.body = kernel, product, kernel.body
 
     @abstractmethod

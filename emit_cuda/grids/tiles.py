@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.opcodes.matrix_products import Product
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
@@ -79,7 +79,7 @@ class Tiles(TileReader):
     in_flight = 0
     on_tensor_cores = False
 
-    def __init__(self, kernel: GridKernel, product: Product, root: Instruction) -> None:
+    def __init__(self, kernel: CudaKernel, product: Product, root: Instruction) -> None:
         super().__init__(kernel, product)
         self.root, self.kind = root, wide(product.type)
         self.index_kind = index_kind((root, product.dot))

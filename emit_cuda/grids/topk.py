@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from codegen.statements import Statement
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
@@ -54,7 +54,7 @@ RESIDENT, LEAST_STEPS = 8, 4
 
 
 def topk_stages(
-    kernel: GridKernel, instr: Instruction, outputs: Sequence[Name]
+    kernel: CudaKernel, instr: Instruction, outputs: Sequence[Name]
 ) -> list[Stage] | None:
     """Launches for keys of up to 32 bits, and k up to the threads of a block; None for others."""
     attrs, operand = a.TopK.of(instr), instr.operands[0]
@@ -102,7 +102,7 @@ class _SelectingBlock:
 class _Selection:
     """Writes the launches of a topk."""
 
-    def __init__(self, kernel: GridKernel, instr: Instruction, key: SortKey) -> None:
+    def __init__(self, kernel: CudaKernel, instr: Instruction, key: SortKey) -> None:
         self.kernel, self.body, self.instr, self.key = kernel, kernel.body, instr, key
         (self.operand,), self.k = instr.operands, a.TopK.of(instr).k
         *self.others, self.n = self.operand.shape.dims

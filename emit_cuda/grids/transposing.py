@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from codegen.expressions import Expr
     from codegen.statements import Statement
-    from emit_cuda.grids.kernel import GridKernel
+    from emit_cuda.grids.kernel import CudaKernel
 
 # Rows of a block's threads.
 ROWS = SHARED_BLOCK // WARP
@@ -73,7 +73,7 @@ class TileShape:
         return self.edge + max(1, WORD // (read.bytes * self.width))
 
 
-def transposed_by_tiles(kernel: GridKernel, nest: For) -> For:
+def transposed_by_tiles(kernel: CudaKernel, nest: For) -> For:
     """The loops over all elements of a result as a loop over tiles, on the blocks of a grid.
 
     Raises
@@ -118,7 +118,7 @@ class _TransposedTiles:
     columns : the loop inside of it, around the statements for an element.
     """
 
-    def __init__(self, kernel: GridKernel, others: Sequence[For], rows: For, columns: For) -> None:
+    def __init__(self, kernel: CudaKernel, others: Sequence[For], rows: For, columns: For) -> None:
         self.kernel, self.body = kernel, kernel.body
         self.others, self.rows, self.columns = others, rows, columns
         self.row, self.column, self.lane = rows.name, columns.name, ""

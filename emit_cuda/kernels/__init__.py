@@ -1,1 +1,1 @@
-"""Kernels of CUDA C: the work of each thread, and how statements become text."""
+"""The kernels of a program: who writes each, several as one, and how they become text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from codegen.file_text import FileText, Section, comment_of
@@ -12,10 +12,8 @@ from codegen.printer import declared, text
 from codegen.sharing import key_of
 from codegen.statements import names_in
 from emit_cuda.code.names import CudaNames
-from emit_cuda.code.prelude import prelude, words_of
+from emit_cuda.code.prelude import prelude
 from emit_cuda.grids.stages import GRID_COUNTER
-from emit_cuda.grids.written import Written, WrittenKernels
-from emit_cuda.kernels.kernel import POLL
 from emit_cuda.kernels.spelling import all_in_cuda
 from emit_cuda.loops.pairs import in_pairs
 from emit_cuda.loops.retries import with_retries
@@ -23,13 +21,13 @@ from emit_cuda.nvrtc.occupancy import MOST_SHARED_BYTES
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from codegen.elements.kernel import Argument
     from codegen.file_text import HloLine
     from codegen.statements import Statement
+    from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Stage
-    from emit_cuda.kernels.kernel import CudaKernel
 
     # Is shown the instruction that a launch is about, the launch, and the name of its kernel.
     Watch = Callable[[str, Stage, str], None]
@@ -62,7 +60,23 @@ def _declared(array: tuple[str, str, int], aligned: str) -> str:
     return f"{parts}  {kind} *const {name} = ({kind} *){name}_parts;\n"
 
 
-class KernelFile(WrittenKernels):
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A finished kernel, in CUDA's words.
+
+    Attributes
+    ----------
+    stage : the launch, with its grid, block and shared arrays.
+    statements : the kernel's code.
+    arguments : the kernel's parameters.
+    """
+
+    stage: Stage
+    statements: tuple[Statement, ...]
+    arguments: tuple[Argument, ...]
+
+
+class KernelFile:
     """The kernels of a module, in the order in which they are first needed.
 
     Parameters
@@ -78,8 +92,6 @@ class KernelFile(WrittenKernels):
     about : by name, the HLO that each computes.
     words : the functions and types that they use, for the prelude.
     """
-
-    poll = POLL
 
     def __init__(self, watch: Watch | None = None, most_shared: int = MOST_SHARED_BYTES) -> None:
         self.names, self.watch, self.most_shared = CudaNames(), watch, most_shared
@@ -114,14 +126,6 @@ class KernelFile(WrittenKernels):
             parameters = [replace(a, kind=unrestricted(a.kind)) for a in parameters]
         name = self._add(parameters, wanted, about, stage, statements, kernel.names.hlo_names)
         return name, list(used)
-
-    def new_names(self) -> CudaNames:
-        """The names of a new kernel's variables, none of which is taken."""
-        return CudaNames()
-
-    def words_called(self, words: Collection[str]) -> Collection[str]:
-        """The words of the functions that some words call, directly or through others."""
-        return words_of(words)
 
     def add_merged(
         self,

@@ -11,7 +11,7 @@ from codegen.elements.table import is_of_scalars
 from codegen.program.steps import Branch, Launch, While, flat
 from codegen.program.trees import leaves
 from emit_cuda.grids.loop import loop_stages
-from emit_cuda.grids.merging import merged
+from emit_cuda.kernels.merging import merged
 from emit_cuda.program.collectives import write_together
 from emit_cuda.program.schedule import CudaSchedule
 from emit_cuda.table import STEPS_OF_SEVERAL, TOGETHER, emits_cuda

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from codegen.program.steps import Step
     from emit_cuda.grids.kernel import Schedule
-    from emit_cuda.grids.written import Written
+    from emit_cuda.kernels.file import Written
     from hlo.instruction import Module
 
 

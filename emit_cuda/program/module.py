@@ -18,7 +18,7 @@ from codegen.program.steps import (
     While,
 )
 from emit_cuda.code.names import CudaNames
-from emit_cuda.kernels.kernel import CudaConstants
+from emit_cuda.grids.kernel import CudaConstants
 from emit_cuda.table import emits_cuda
 from optimizer.memory.alias_info import ALIAS_INFO
 from optimizer.memory.buffer_assignment import block

@@ -9,8 +9,9 @@ from codegen.elements.kernel import Scope
 from codegen.file_text import HloLine
 from codegen.program.steps import Launch
 from codegen.statements import Call
+from emit_cuda.grids.kernel import CudaKernel
 from emit_cuda.grids.stages import alone
-from emit_cuda.kernels.kernel import CudaKernel
+from emit_cuda.table import emits_cuda
 
 if TYPE_CHECKING:
     from emit_cuda.program.module import CudaModuleWriter
@@ -25,6 +26,6 @@ def seed_random_state(writer: CudaModuleWriter, module: Module) -> tuple[Launch,
     if writer.grid != (1, 1) or not any(i.opcode == opcode for i in module.instructions()):
         return ()
     stage = alone([Call(FUNCTIONS["seed_random_state"], ())])
-    kernel = CudaKernel(writer.constants, Scope())
+    kernel = CudaKernel(emits_cuda, writer.constants, Scope())
     name, _ = writer.kernels.add(kernel, "seed", _ABOUT, stage)
     return (Launch(name, stage.grid, stage.block, (), (), "random state"),)

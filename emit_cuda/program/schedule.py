@@ -19,11 +19,11 @@ from codegen.program.steps import Copy, Launch, LibraryCall
 from codegen.program.trees import leaves
 from codegen.statements import Assign
 from emit_cuda.grids.gemm import gemm_stages
+from emit_cuda.grids.kernel import CudaKernel
 from emit_cuda.grids.loop import loop_stages
 from emit_cuda.grids.reduction import reduction_stages
 from emit_cuda.grids.rows import row_stage
 from emit_cuda.grids.stages import CopyStage, Stage, each_thread, stages
-from emit_cuda.kernels.kernel import CudaKernel
 from emit_cuda.kernels.writers import KINDS
 from emit_cuda.libraries.cublas import WORKSPACE
 from emit_cuda.table import emits_cuda, is_on_host
@@ -78,8 +78,8 @@ class CudaSchedule(Schedule):
 
     def new_kernel(self, scope: Scope) -> CudaKernel:
         """A kernel in the making."""
-        most = self.module.kernels.most_shared
-        kernel = CudaKernel(self.constants, scope, repeats=self.module.repeats, most_shared=most)
+        repeats, most = self.module.repeats, self.module.kernels.most_shared
+        kernel = CudaKernel(self.table, self.constants, scope, repeats=repeats, most_shared=most)
         kernel.schedule = self.module.schedule
         return kernel
 

@@ -9,7 +9,17 @@ import pytest
 import emit_cuda
 import hlo
 from codegen.elements.kernel import Scope
-from codegen.expressions import BLOCK_X, BLOCK_Y, THREAD_X, THREAD_Y, Literal, Load, Name
+from codegen.expressions import (
+    BLOCK_X,
+    BLOCK_Y,
+    THREAD_X,
+    THREAD_Y,
+    Cast,
+    Literal,
+    Load,
+    Name,
+    binary,
+)
 from codegen.printer import text as printed
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, reading
@@ -18,10 +28,13 @@ from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
 from codegen.schedule.order import bind
 from codegen.schedule.stage import loading_tile
-from codegen.statements import Assign, For, LocalVariable
+from codegen.statements import Assign, For, If, Let, LocalVariable, nested
+from codegen.walk import walk
 from emit_cuda.grids.bound import bound_stage
+from emit_cuda.grids.kernel import CudaKernel
+from emit_cuda.grids.stages import BARRIER
 from emit_cuda.host.device import HostDevice
-from emit_cuda.kernels.kernel import CudaKernel
+from emit_cuda.table import emits_cuda
 from hlo import HloError
 from interpreter import evaluate
 from optimizer import prepare
@@ -53,7 +66,7 @@ def written(text, schedule):
 
 
 def run(text, schedule):
-    """The value of such a program, of numbers in order, without races; and its CUDA C."""
+    """Run such a program on numbers in order, without races; gives its launches' statements."""
     module, program = written(text, schedule)
     dims = module.entry.parameters[0].shape.dims
     x = np.arange(np.prod(dims), dtype=np.float32).reshape(dims)
@@ -61,7 +74,7 @@ def run(text, schedule):
         device = HostDevice(checked=True, seed=seed)
         value = emit_cuda.CudaExecutable(module.entry, program, device)(x)
         np.testing.assert_array_equal(value, evaluate(module, x))
-    return program.source
+    return [program.kernels[step.kernel].statements for step in program.steps]
 
 
 def threads(nest):
@@ -90,7 +103,6 @@ def tiled(body, loop):
 
 
 KERNEL = """\
-  __shared__ f32 tile[1056];
   const s32 i_block = (s32)blockIdx.y * 32;
   const s32 i_1_block = (s32)blockIdx.x * 32;
   const s32 k_2 = threadIdx.y;
@@ -101,18 +113,23 @@ KERNEL = """\
 
 
 def test_a_transpose_goes_through_shared_memory():
-    assert KERNEL in run(TRANSPOSE, tiled)
+    statements, _ = run(TRANSPOSE, tiled)
+    assert printed(statements).startswith(KERNEL)
+
+
+def guards_in(statements):
+    return sum(isinstance(s, If) for s in nested(statements))
 
 
 @pytest.mark.parametrize("sizes", [(100, 64), (96, 50), (90, 50), (33, 7), (5, 3)])
 def test_a_transpose_of_any_size_is_guarded(sizes):
     """Threads outside of the array copy nothing, and wait for the others of their block."""
-    source = run(TRANSPOSE.replace("96", str(sizes[0])).replace("64", str(sizes[1])), tiled)
-    transpose, negate = source.split("__global__")[1:]
-    for kernel in (transpose, negate):
-        before, after = kernel.split("__syncthreads();")
+    launches = run(TRANSPOSE.replace("96", str(sizes[0])).replace("64", str(sizes[1])), tiled)
+    assert len(launches) == 2
+    for statements in launches:
+        barrier = statements.index(BARRIER)
         guards = sum(size % 32 > 0 for size in sizes)
-        assert (before.count("if ("), after.count("if (")) == (guards, guards)
+        assert guards_in(statements[:barrier]) == guards_in(statements[barrier:]) == guards
 
 
 def test_a_guard_leaves_nothing_over():
@@ -125,8 +142,8 @@ def test_a_guard_leaves_nothing_over():
     def in_block(block, _):
         return [bind(block, THREAD_X)]
 
-    source = run(REVERSE.replace("ROWS", "90"), schedule)
-    assert "if (i < 90) {" in source
+    (statements,) = run(REVERSE.replace("ROWS", "90"), schedule)
+    assert guards_in(statements) == 1
 
 
 @pytest.mark.parametrize(("rows", "barriers"), [(96, 1), (90, 2)])
@@ -145,9 +162,8 @@ def test_what_is_left_over_has_a_launch_of_its_own(rows, barriers):
         halves = computed(block, {here: load}), reading(block, {load: here})
         return [LocalVariable("f32", array, size=32), *(bind(h, THREAD_X) for h in halves)]
 
-    source = run(REVERSE.replace("ROWS", str(rows)), schedule)
-    assert source.count("__syncthreads();") == barriers
-    assert source.count("__global__") == barriers
+    launches = run(REVERSE.replace("ROWS", str(rows)), schedule)
+    assert [statements.count(BARRIER) for statements in launches] == [1] * barriers
 
 
 def test_threads_without_an_iteration_do_nothing():
@@ -158,9 +174,10 @@ def test_threads_without_an_iteration_do_nothing():
         inside = tuple(bind(part, THREAD_X) for part in parts)
         return [bind(For(body.name("block"), 1, inside), BLOCK_X)]
 
-    source = run(REVERSE.replace("ROWS", "90"), schedule)
-    assert "  if ((s32)threadIdx.x < 20) {\n" in source
-    assert "  const s32 i_1 = (s32)threadIdx.x + 20;\n" in source
+    (statements,) = run(REVERSE.replace("ROWS", "90"), schedule)
+    (guard,) = (s for s in statements if isinstance(s, If))
+    assert guard.condition == binary("<", Cast("s32", THREAD_X), 20)
+    assert Cast("s32", THREAD_X) + 20 in [s.value for s in statements if isinstance(s, Let)]
 
 
 def test_a_store_that_all_threads_would_do_is_refused():
@@ -186,7 +203,9 @@ PART = LocalVariable("s32", "part", Name("lane"))
 
 def test_the_first_thread_has_what_all_fold():
     """Sums of 16 numbers: 8 and 8, then 4 and 4, and so on."""
-    stage = bound_stage(CudaKernel(None, Scope()).body, folding([PART], 16, bind=THREAD_X))
+    stage = bound_stage(
+        CudaKernel(emits_cuda, None, Scope()).body, folding([PART], 16, bind=THREAD_X)
+    )
     assert stage.block == (16, 1, 1)
     assert printed(stage.statements).splitlines()[-4:] == [
         "  if (lane == 0) {",
@@ -213,7 +232,7 @@ def test_the_first_thread_has_what_all_fold():
 def test_threads_that_can_not_meet_are_refused(nest, match):
     """Shuffles are among 2, 4, 8, 16 or 32 neighbours along x, of variables of their own."""
     with pytest.raises(HloError, match=match):
-        bound_stage(CudaKernel(None, Scope()).body, nest)
+        bound_stage(CudaKernel(emits_cuda, None, Scope()).body, nest)
 
 
 def test_blocks_do_not_fold_together():
@@ -234,9 +253,10 @@ def test_two_loops_may_share_an_index():
         (rows,) = schedule(body, loop)
         return [bind(rows, THREAD_X)]
 
-    source = run(REVERSE.replace("ROWS", "96"), on_one_index)
-    assert "(s32)(threadIdx.x / 32) * 32" in source
-    assert "(s32)(threadIdx.x % 32)" in source
+    (statements,) = run(REVERSE.replace("ROWS", "96"), on_one_index)
+    parts = [part for s in statements if isinstance(s, Let) for part in walk(s.value)]
+    assert Cast("s32", THREAD_X / 32) * 32 in parts
+    assert Cast("s32", THREAD_X % 32) in parts
 
 
 def test_a_block_that_is_too_large_is_refused():

@@ -8,18 +8,21 @@ import random
 
 import numpy as np
 import pytest
-from cuda_batches import ARCHITECTURES, Batch
+from cuda_batches import ARCHITECTURES, Batch, statements_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import emit_cuda
 import hlo
+from codegen.expressions import BLOCK_X, binary
 from codegen.program import barriers
+from codegen.statements import If
 from emit_cuda import nvrtc
 from emit_cuda.executable import CudaExecutable
-from emit_cuda.grids import gemm, merging
+from emit_cuda.grids import gemm
 from emit_cuda.grids.stages import GRID_BARRIER
 from emit_cuda.host.device import HostDevice
+from emit_cuda.kernels import merging
 
 # Steps: the array that each makes anew from the others, and instructions with {k} in their names.
 STEPS = (
@@ -138,9 +141,10 @@ def test_one_block_does_small_launches_where_that_spares_barriers(monkeypatch):
         batch = Batch()
         batch.add(module, arguments_of(module, 0))
         assert not batch.differences(checked=True)
-        source = batch.kernels.source("")
-        counts.append(source.count(f"{GRID_BARRIER.function.name}(&"))
-        assert ("if (blockIdx.x == 0)" in source) == (most == 600)
+        statements = statements_in(batch.kernels.written.values())
+        counts.append(statements.count(GRID_BARRIER))
+        branches = [s.condition for s in statements if isinstance(s, If)]
+        assert (binary("==", BLOCK_X, 0) in branches) == (most == 600)
     assert counts[0] > counts[1]
 
 

@@ -11,9 +11,9 @@ from codegen.program.barriers import Barriers
 from codegen.program.steps import Branch, Copy, Launch, While, flat
 from codegen.statements import nested
 from emit_cuda import launches, nvrtc
-from emit_cuda.grids import merging
 from emit_cuda.grids.stages import GRID_BARRIER
 from emit_cuda.host.device import HostDevice
+from emit_cuda.kernels import merging
 from emit_cuda.kernels.file import KernelFile
 from optimizer.pipelines import prepare
 

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from cuda_batches import statements_in
 
 import emit_cuda
 import hlo
 import interpreter
+from codegen.statements import Let
 from emit_cuda.host.device import HostDevice
 
 FUSION = """HloModule m
@@ -21,4 +23,5 @@ def test_numbers_inside_of_a_fusion_keep_their_bits(kind, index):
     module, x = hlo.parse(FUSION.format(kind)), np.arange(64, dtype=np.int32)
     executable = emit_cuda.compile(module, HostDevice(checked=True), optimize=False)
     assert executable(x).tobytes() == interpreter.evaluate(module, x).tobytes()
-    assert f"const {index} thread" in executable.program.source
+    statements = statements_in(executable.program.kernels.values())
+    assert [s.kind for s in statements if isinstance(s, Let) and s.name == "thread"] == [index]

@@ -3,11 +3,19 @@
 import random
 
 import pytest
-from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch
+from cuda_batches import (
+    ARCHITECTURES,
+    CHECKED_AND_NOT,
+    Batch,
+    callees_in,
+    statements_in,
+    vectors_in,
+)
 
 import emit_cuda
 import hlo
 from codegen.loops import narrow_indices
+from codegen.statements import Let
 from emit_cuda import nvrtc
 from emit_cuda.grids import narrow_tiles, tile_sizes
 from emit_cuda.grids.thread_tiles import MANY, OWN_BYTES
@@ -179,7 +187,9 @@ def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked
 def test_index_arithmetic_of_large_arrays_has_64_bits(monkeypatch):
     monkeypatch.setattr(narrow_indices, "MOST", 1)
     batch = batch_of([PRODUCTS["epilogue"], PRODUCTS["batches"], ON_TENSOR_CORES["copied"]])
-    assert "s32 row" not in batch.kernels.source("")
+    statements = statements_in(batch.kernels.written.values())
+    rows = {s.kind for s in statements if isinstance(s, Let) and s.name.startswith("row")}
+    assert rows == {"s64"}
     assert not batch.differences(checked=True)
 
 
@@ -202,7 +212,8 @@ def test_threads_share_the_contraction_of_few_columns(monkeypatch, checked):
     monkeypatch.setattr(narrow_tiles, "LEAST_BLOCKS", 1)
     batch = batch_of(NARROW.values())
     for module, *_, program in batch.cases:
-        assert "__shfl_down_sync" in batch.kernels.texts[program.steps[0].kernel], module
+        kernel = batch.kernels.written[program.steps[0].kernel]
+        assert "__shfl_down_sync" in callees_in([kernel]), module
     assert not batch.differences(checked=checked)
 
 
@@ -269,9 +280,9 @@ def test_four_warps_of_an_h100_multiply_together(most_shared, kind, instruction)
 def test_lanes_exchange_sums_so_that_each_stores_16_bytes(kind, vector):
     """Four lanes would store 4 bytes each of 16 that lie side by side, half of a sector."""
     text = LARGE.format("bf16", 512, 512, 512).replace("r = bf16", f"r = {kind}")
-    source = emit_cuda.emit(prepare(hlo.parse(text))).source
-    assert f"(({vector} *)r)[" in source
-    assert ("gather_columns_f32(sums" in source) == (kind == "bf16")
+    kernels = emit_cuda.emit(prepare(hlo.parse(text))).kernels.values()
+    assert set(vectors_in(kernels, "r")) == {vector}
+    assert ("gather_columns_f32" in callees_in(kernels)) == (kind == "bf16")
 
 
 @pytest.mark.parametrize(
@@ -333,7 +344,9 @@ def test_bytes_are_transposed_before_a_large_product(monkeypatch, checked):
     batch = batch_of(BYTES.values(), optimize=True)
     kinds = [[step.kind for step in program.steps] for *_, program in batch.cases]
     assert all(each[-1] == "product on tensor cores" and len(each) > 1 for each in kinds)
-    assert all("copy_16_bytes" in batch.kernels.texts[p.steps[-1].kernel] for *_, p in batch.cases)
+    for *_, program in batch.cases:
+        kernel = batch.kernels.written[program.steps[-1].kernel]
+        assert "copy_16_bytes" in callees_in([kernel])
     assert not batch.differences(checked=checked)
 
 

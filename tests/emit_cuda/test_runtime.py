@@ -6,6 +6,7 @@ import random
 import ml_dtypes
 import numpy as np
 import pytest
+from cuda_batches import vectors_in
 
 import emit_cuda
 import hlo
@@ -13,8 +14,8 @@ import interpreter
 from codegen.program.steps import BufferSlice, Copy, Launch, While
 from codegen.program.streams import parts, side_by_side, uses_of_buffers
 from emit_cuda.arrays import DeviceArray
-from emit_cuda.grids import merging
 from emit_cuda.host import HostDevice, HostKernels
+from emit_cuda.kernels import merging
 from emit_cuda.loops import vectors
 from hlo.support import dlpack
 from optimizer.pipelines import prepare
@@ -361,7 +362,7 @@ def test_arrays_that_begin_between_two_vectors_are_copied(monkeypatch, behind):
     module = hlo.parse("""HloModule m
 ENTRY e { x = f32[256] parameter(0)  ROOT r = f32[256] negate(x) }""")
     executable = emit_cuda.compile(module, device, libraries=False)
-    assert "f32x4" in executable.source
+    assert set(vectors_in(executable.program.kernels.values())) == {"f32x4"}
     x = RANDOM.standard_normal(256).astype(np.float32)
     copied = []
     monkeypatch.setattr(

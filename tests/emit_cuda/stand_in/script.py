@@ -22,7 +22,7 @@ from emit_cuda import host
 from emit_cuda.arrays import lent
 from emit_cuda.devices import Purpose
 from emit_cuda.gpu import GpuDevice, missing, shared_gpu
-from emit_cuda.grids import merging
+from emit_cuda.kernels import merging
 from emit_cuda.nvrtc import Compiled
 
 TOLD = ("contexts_awaited", "conditional_nodes")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from codegen.program.steps import Dim3
     from codegen.statements import Statement
     from emit_cuda.grids.threads import Lanes, Mask
-    from emit_cuda.grids.written import Written
+    from emit_cuda.kernels.file import Written
 
 # Threads of a launch that is looked at, and iterations of all loops around an access.
 MOST_LOOKED_AT, MOST_ITERATIONS = 1 << 17, 64

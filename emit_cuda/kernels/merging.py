@@ -53,14 +53,14 @@ from codegen.statements import (
     rewritten,
 )
 from codegen.walk import rebuilt, substitute
-from emit_cuda.grids.parts import BARRIERS, NotMergedError, called_by, needs_block, size_in, word_of
-from emit_cuda.grids.places import Places, places
+from emit_cuda.code.names import CudaNames
 from emit_cuda.grids.stages import (
     BARRIER,
     BLOCK,
     GRID_BARRIER,
     LARGE_BLOCK,
     MOST_IN_TURNS,
+    POLL,
     SHARED_BLOCK,
     SHARED_BYTES,
     WARP,
@@ -68,16 +68,24 @@ from emit_cuda.grids.stages import (
     thread_number,
 )
 from emit_cuda.grids.tile_sizes import MULTIPROCESSORS
+from emit_cuda.kernels.parts import (
+    BARRIERS,
+    NotMergedError,
+    called_by,
+    needs_block,
+    size_in,
+    word_of,
+)
+from emit_cuda.kernels.places import Places, places
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from codegen.elements.names import Names
     from codegen.file_text import HloLine
     from codegen.program.barriers import Overlaps
     from codegen.program.steps import Step
-    from emit_cuda.grids.written import Written, WrittenKernels
+    from emit_cuda.kernels.file import KernelFile, Written
     from hlo.instruction import Instruction
 
 # The blocks of a grid that wait for each other, and the turns that each takes at a launch. With
@@ -92,7 +100,7 @@ MOST_STEPS = 32
 
 
 def merged(
-    file: WrittenKernels, instr: Instruction, step: While | Branch, overlaps: Overlaps
+    file: KernelFile, instr: Instruction, step: While | Branch, overlaps: Overlaps
 ) -> Launch | None:
     """A launch that carries out a loop or a branch; None where it must be the host's.
 
@@ -119,9 +127,7 @@ def merged(
         if not (is_choice or in_turns) and blocks > MOST_TURNS * MOST_BLOCKS:
             return None
         grid = blocks if is_choice else min(blocks, MOST_BLOCKS)
-        merging = _Merging(
-            file, block, inside, overlaps, is_grid=not in_turns, names=file.new_names()
-        )
+        merging = _Merging(file, block, inside, overlaps, is_grid=not in_turns)
         kind = "one block" if in_turns else "branch" if is_choice else "one grid"
         return merging.launch(instr, (grid, 1, 1), step, kind)
     except NotMergedError:
@@ -142,12 +148,12 @@ class _Merging:
     most_alone : threads of a launch that the first block does alone, without waiting for others.
     """
 
-    file: WrittenKernels
+    file: KernelFile
     block: int
     inside: Sequence[Step]
     overlaps: Overlaps
     is_grid: bool
-    names: Names
+    names: CudaNames = field(default_factory=CudaNames)
     given: dict[str, Argument] = field(default_factory=dict[str, Argument])
     shared_bytes: int = 0
     aligned: int = 16
@@ -232,7 +238,7 @@ class _Merging:
                 written = self.file.written[kernel]
                 pairs = zip(arguments, written.arguments, strict=True)
                 names = {argument.name for step, argument in pairs if str(step) == pointer}
-                if not needs_block(self.file, written):
+                if not needs_block(written):
                     counted = places(written, grid, block, names)
             case _:
                 pass
@@ -267,7 +273,7 @@ class _Merging:
         condition, go = tuple(self.steps(loop.condition)), self.names.unique("goes_on")
         predicate = Load(self._pointer(str(loop.predicate), "pred"), Literal(0))
         check = (Let("pred", go, predicate), Break(binary("==", Name(go), 0)))
-        return Forever((self.file.poll, *condition, *self._before(loop), *check, *body))
+        return Forever((POLL, *condition, *self._before(loop), *check, *body))
 
     def _branch(self, branch: Branch) -> Iterator[Statement]:
         """A choice between the statements of branches."""
@@ -303,7 +309,7 @@ class _Merging:
             yield For(self.names.unique("once"), 1, body)
             yield from (BARRIER,) if shared else ()
             return
-        if needs_block(self.file, written):
+        if needs_block(written):
             yield from self._each_block(step, written, values)
             return
         if written.stage.waits and self.block % WARP:
@@ -332,7 +338,7 @@ class _Merging:
         if threads == self.block:
             yield turns
             return
-        _, called = called_by(self.file, written)
+        _, called = called_by(written)
         if not BARRIERS.isdisjoint(called) or Level.THREADS.value in called or threads % WARP:
             # These functions wait for the whole block; and a part of one has whole warps.
             raise NotMergedError
