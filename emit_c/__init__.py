@@ -22,10 +22,10 @@ buffers, schedule, control flow) and `executable` (compiling, loading, calling).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from emit_c.conditions import conditions_for
+from hlo.backend import without_donations
 from hlo.support.lazily import names_of
 from hlo.verify import Sound, verify
 from interpreter.engine.elided import warn_of_elided
@@ -114,12 +114,6 @@ def compile(  # noqa: A001 - so it is named
     verify(module, sound)
     warn_of_elided(module)
     refuse_elided(module)
-    taken = module if donate else _without_donations(module)
+    taken = module if donate else without_donations(module)
     chosen = conditions_for(subnormals, threads)
     return Compilation(taken, sound, optimize, remember, plain, chosen, schedule).executable()
-
-
-def _without_donations(module: Module) -> Module:
-    """The module, whose results take memory of their own."""
-    header = replace(module.header, input_output_alias=(), buffer_donor=())
-    return module if header == module.header else replace(module, header=header)

@@ -37,6 +37,7 @@ from emit_cuda.libraries import Libraries, carrying
 from emit_cuda.libraries import libraries as find_libraries
 from emit_cuda.program.emit import CudaProgram, emit
 from emit_cuda.table import emits_cuda
+from hlo.backend import without_donations
 from hlo.errors.error import HloError
 from hlo.support.dlpack import CUDA
 from hlo.support.garbage import no_collection
@@ -110,15 +111,13 @@ def compile(  # noqa: A001 - so it is named
     sound = Sound()
     verify(module, sound)
     refuse_elided(module)
-    header = module.header
-    if not donate and (header.input_output_alias or header.buffer_donor):
-        module = replace(module, header=replace(header, input_output_alias=(), buffer_donor=()))
+    module = module if donate else without_donations(module)
     runs_on = device_named(device, checked=checked)
     if isinstance(libraries, bool):
         libraries = (
             find_libraries() if libraries and runs_on.dlpack_device[0] == CUDA else Libraries()
         )
-    grid = header.replica_count, header.num_partitions
+    grid = module.header.replica_count, module.header.num_partitions
     compiled = _Compilation(module, runs_on, libraries, optimize, flushes, sound, schedule)
     return compiled.alone() if prod(grid) == 1 else compiled.together(grid)
 

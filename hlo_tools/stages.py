@@ -12,7 +12,7 @@ from hlo_tools.drawing.pictures.loops import expect_kernel, loops
 from optimizer import optimize
 from optimizer.memory.report import report
 from optimizer.observers import BUFFERS
-from optimizer.pipelines import prepare
+from optimizer.pipelines import code_passes, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +46,9 @@ def compiled_text(module: Module, stage: str) -> str:
 
         return page_of(module)
     target = "gpu" if stage in OF_CUDA else "cpu"
-    return stage_text(optimize(module, target=target), stage, target=target)
+    module = optimize(module, target=target)
+    module = code_passes(target).run(module) if stage in OF_CODE else module
+    return stage_text(module, stage, target=target)
 
 
 def stage_text(
@@ -97,7 +99,7 @@ def stage_text(
     # It takes as long to import as all the rest.
     import emit_c  # noqa: PLC0415
 
-    emitted = emit_c.emit(prepare(module, with_views=True), plain=plain, schedule=own)
+    emitted = emit_c.emit(prepare(module), plain=plain, schedule=own)
     expect_kernel(kernel, emitted.kernels)
     return assembly(emitted, kernel) if stage == "asm" else emitted.source
 

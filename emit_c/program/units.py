@@ -92,7 +92,8 @@ class Parts:
             (
                 Section(f"{self.about()}\n"),
                 *prelude_sections(used, whole=whole),
-                Section(f"\n{constants}{self.foreign}"),
+                Section(f"\n{constants}"),
+                Section(self.foreign, "load_functions"),
                 *library,
                 *kernels,
                 *self.calls.text.sections,
@@ -231,13 +232,14 @@ def _rest(
     library = declarations(_mentions(kernels))
     declared = (definition.declaration for definition in elsewhere)
     shared = "".join(f"{text}\n" for text in (*(c.defined("") for c in read), *declared))
-    own = f"{parts.foreign}\n{library}\n"
     types = chain.from_iterable(definition.types for definition in elsewhere)
     used = dict.fromkeys([*types, *_used(read, library, [*kernels, calls])])
     return FileText(
         (
             *prelude_sections(used, whole=False),
-            Section(f"\n{_HIDDEN}{shared}{_VISIBLE}{own}"),
+            Section(f"\n{_HIDDEN}{shared}{_VISIBLE}"),
+            Section(f"{parts.foreign}\n", "load_functions"),
+            Section(f"{library}\n"),
             *(kernel.section() for kernel in kernels),
             *calls.text.sections,
             Section("\n"),

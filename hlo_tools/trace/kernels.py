@@ -120,7 +120,7 @@ def kernel_states(
         return _states_in_cuda(prepare(module, "gpu"), schedule)
     if schedule is None:
         return list(c_emission(module).states)
-    return _written_in_c(prepare(module, with_views=True), schedule, plain=True)[0]
+    return _written_in_c(prepare(module), schedule, plain=True)[0]
 
 
 class CEmission(NamedTuple):
@@ -146,7 +146,7 @@ def c_emission(module: Module) -> CEmission:
     HloError
         HLO181 if the module can't be emitted.
     """
-    prepared = prepare(module, with_views=True)
+    prepared = prepare(module)
     states, program = _written_in_c(prepared)
     return CEmission(prepared, tuple(states), program)
 

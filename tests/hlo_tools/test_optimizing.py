@@ -15,6 +15,7 @@ import optimizer
 from hlo import Instruction, Module
 from hlo.walk import rebuild, rebuild_module
 from hlo_tools.options.files import read_module
+from hlo_tools.step import Stepper
 from interpreter.numbers.compare import BITS, ROUNDING
 from optimizer.catalogue import all_rules
 from optimizer.log import Log
@@ -89,6 +90,29 @@ def test_fuel_stops_after_so_many_rewrites(hlo, softmax: Path) -> None:
     assert hlo("opt", softmax, "--fuel", 0).out == hlo("print", softmax).out
     two = hlo("opt", softmax, "--fuel", 2, "--log")
     assert two.err.splitlines() == whole.err.splitlines()[:2]
+
+
+BY_COLUMNS = b"""HloModule m, entry_computation_layout={(f32[2,3]{1,0})->f32[3,2]{0,1}}
+ENTRY e {
+  x = f32[2,3]{1,0} parameter(0)
+  n = f32[2,3]{1,0} negate(x)
+  ROOT t = f32[3,2]{0,1} transpose(n), dimensions={1,0}
+}"""
+
+
+def test_what_precedes_code_is_logged_and_skipped_as_any_pass(hlo) -> None:
+    """The emitters change nothing in the module that these passes leave."""
+    for stage, name in {"c": "preparation.result-views", "cuda": "row-major-entry"}.items():
+        assert f"{name}: " in hlo("opt", "-", "--stage", stage, "--log", stdin=BY_COLUMNS).err
+    shown = hlo("opt", "-", "--stage", "c", stdin=BY_COLUMNS)
+    assert "bitcast" not in shown.out
+    assert "bitcast" in hlo("opt", "-", "--stage", "c", "--skip", 3, stdin=BY_COLUMNS).out
+
+
+def test_what_precedes_code_is_a_step() -> None:
+    stepper = Stepper(BY_COLUMNS.decode())
+    stepper.breakpoint("result-views")
+    assert "leave to the caller" in str(stepper.cont())
 
 
 def test_rewrites_are_shown_before_and_after(hlo) -> None:
