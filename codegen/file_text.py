@@ -6,7 +6,8 @@ that nobody reads the text again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from codegen.elements.names import comment, commented
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from codegen.statements import Statement
+
+
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class HloLine(NamedTuple):
@@ -31,8 +35,7 @@ def comment_of(about: Iterable[HloLine]) -> str:
     return comment("\n".join(line.text for line in about))
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A part of a file: a function with the lines above it, or what is between functions.
 
     Attributes
@@ -50,7 +53,7 @@ class Section:
     about: tuple[HloLine, ...] = ()
     statements: Sequence[Statement] = ()
     first: int = 0
-    hlo_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    hlo_names: Mapping[str, str] = _NO_NAMES
 
     def instruction(self, line: int) -> str:
         """The instruction whose value a line computes; of a line that names none, the last one."""

@@ -7,7 +7,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -130,7 +129,7 @@ def test_a_mistake_is_shown_with_its_kernel(hlo, monkeypatch):
     def planted(module, name):
         texts = good(module, name)
         sections = [
-            replace(section, text=re.sub(r"\bz\[(\w+)\] = ", r"z[\1 + 1] = ", section.text))
+            section._replace(text=re.sub(r"\bz\[(\w+)\] = ", r"z[\1 + 1] = ", section.text))
             for section in texts["module.c"].sections
         ]
         broken = FileText(sections)
