@@ -79,6 +79,7 @@ def compile(  # noqa: A001 - so it is named
 
     Parameters
     ----------
+    module : for one device, or for several.
     device : "gpu" runs the kernels on the GPU, "host" on the processor; or an object that runs
         kernels, such as `GpuDevice` or `HostDevice`.
     optimize : run the standard pipeline for a GPU first; without it, the code follows the module

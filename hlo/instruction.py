@@ -94,7 +94,13 @@ class Instruction(Operators):
         annotations: Annotations | None = None,
         span: Span | None = None,
     ) -> Instruction:
-        """A copy with some fields changed; it keeps its name unless told otherwise."""
+        """A copy with some fields changed; it keeps its name unless told otherwise.
+
+        Parameters
+        ----------
+        name, opcode, shape, operands, attrs, called, control_predecessors, annotations, span :
+            None for those of this instruction.
+        """
         return Instruction(
             self.name if name is None else name,
             self.opcode if opcode is None else opcode,
@@ -113,7 +119,13 @@ class Instruction(Operators):
         control_predecessors: tuple[Instruction, ...],
         called: tuple[Computation, ...],
     ) -> Instruction:
-        """A copy with other operands, control predecessors and callees."""
+        """A copy with other instructions and computations, as when a computation is rebuilt.
+
+        Parameters
+        ----------
+        operands, control_predecessors : of the computation that the copy is for.
+        called : the computations that it calls.
+        """
         return Instruction(
             self.name,
             self.opcode,

@@ -19,7 +19,14 @@ __all__ = ["backend", "forget", "report"]
 
 
 def backend(module: Any, inputs: list[Any], **options: Any) -> Any:
-    """Compile a graph of torch: what `torch.compile(model, backend="pyhlo")` calls."""
+    """Compile a graph of torch: what `torch.compile(model, backend="pyhlo")` calls.
+
+    Parameters
+    ----------
+    module : the graph, as a `torch.fx.GraphModule`.
+    inputs : its arguments, or tensors of their shapes.
+    options : those of `torch.compile`: see `hlo_torch.dynamo.backend`.
+    """
     from hlo_torch.dynamo import backend as compiled  # noqa: PLC0415 - imports torch
 
     return compiled(module, inputs, **options)

@@ -87,16 +87,37 @@ class Observer(Protocol):
     """An observer of passes. `optimizer.observers` has the standard ones."""
 
     def before(self, pass_: Pass, module: Module, log: Log) -> None:
-        """A pass is about to run."""
+        """A pass is about to run.
+
+        Parameters
+        ----------
+        pass_ : also a pipeline, whose passes run after this call.
+        module : as it is before the pass.
+        log : of this run; `log.path` ends with the pass.
+        """
 
     def event(self, event: Event, log: Log) -> None:
         """A pass is about to do a rewrite."""
 
     def after(self, pass_: Pass, before: Module, after: Module, log: Log) -> None:
-        """A pass has run; both modules are the same object if it changed nothing."""
+        """A pass has run.
+
+        Parameters
+        ----------
+        pass_ : also a pipeline, whose passes have run.
+        before, after : the same object if it changed nothing.
+        log : of this run; `log.path` ends with the pass.
+        """
 
     def left_out(self, pass_: Pass, module: Module, log: Log) -> None:
-        """A pass does not run, for it left this very module as it was before."""
+        """A pass does not run, for it left this very module as it was before.
+
+        Parameters
+        ----------
+        pass_ : also a pipeline.
+        module : which the pass would not change.
+        log : of this run.
+        """
 
 
 @dataclass
@@ -162,7 +183,12 @@ class Log:
         by: HasSourceLine | Callable[..., Any] | None = None,
         bindings: Mapping[str, Any] = NOTHING_BOUND,
     ) -> bool:
-        """Propose a rewrite as `rewrite` does, also of an instruction that mixes precisions."""
+        """Propose a rewrite as `rewrite` does, also of an instruction that mixes precisions.
+
+        Parameters
+        ----------
+        rule, old, new, by, bindings : as of `rewrite`.
+        """
         spent = self.fuel is not None and self.fuel <= 0
         if spent or (rule, old.name) in self.denied:
             return False

@@ -81,6 +81,7 @@ def pipeline(target: Target = "cpu", *, strict: bool = False, fuse: bool = True)
 
     Parameters
     ----------
+    target : "cpu" or "gpu".
     strict : only passes and rules that keep every bit.
     fuse : end with fusion and scheduling, so that the result is a list of kernels in order.
 
@@ -294,6 +295,7 @@ def optimize(
 
     Parameters
     ----------
+    module : stays as it is.
     target : "cpu" or "gpu".
     strict : leave out passes and rules that may change a bit of a result.
     observers : objects that are told of every pass and rewrite. If None, the verifier is the only
@@ -324,6 +326,8 @@ def prepare(
 
     Parameters
     ----------
+    module : optimized, or not.
+    target : "cpu" or "gpu".
     log : that of `optimize`, if it made the module: passes that it ended with need not run again.
     is_alone, with_views : as of `preparation`.
 

@@ -3,12 +3,14 @@
 import ast
 import gc
 import importlib
+import inspect
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -255,6 +257,46 @@ def test_a_list_of_opcodes_has_its_reason(room: str) -> None:
         listed = sorted(opcodes_listed(name))
         bare += [f"{name}:{n}" for n in listed if not lines[n - 2].lstrip().startswith("#")]
     assert not bare, f"lists of opcodes without a reason: {bare}"
+
+
+PRIMITIVES = files_of("codegen.schedule")
+
+
+def exported(name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The functions that a package exports, or a file of primitives, and the methods of classes."""
+    file = importlib.import_module(name)
+    is_primitive = name in PRIMITIVES
+    for word in vars(file) if is_primitive else getattr(file, "__all__", ()):
+        try:
+            value = getattr(file, word)
+        except ImportError:  # TensorFlow is not installed
+            continue
+        if is_primitive and (word.startswith("_") or getattr(value, "__module__", "") != name):
+            continue
+        if inspect.isfunction(value):
+            yield word, value
+        elif inspect.isclass(value):
+            methods = {m: getattr(value, m) for m in vars(value) if not m.startswith("_")}
+            yield from ((f"{word}.{m}", f) for m, f in methods.items() if hasattr(f, "__code__"))
+
+
+# Names before a colon, in numpydoc's section: `operand : ...`, `one, other : ...`.
+SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^[A-Z]\w+\n-+\n|\Z)", re.M | re.S)
+ENTRY = re.compile(r"^(\w.*?) :(?: |$)", re.M)
+
+
+@pytest.mark.parametrize("name", [*ROOMS, *PRIMITIVES])
+def test_what_is_exported_names_its_parameters(name: str) -> None:
+    """A docstring names all parameters of a function or method that has three or more."""
+    silent: list[str] = []
+    for word, function in exported(name):
+        parameters = inspect.signature(function).parameters.keys() - {"self", "cls"}
+        section = SECTION.search(inspect.getdoc(function) or "")
+        entries = ENTRY.findall(section[1]) if section else []
+        missing = parameters - {p for entry in entries for p in entry.split(", ")}
+        if missing and len(parameters) > 2:
+            silent.append(f"{word}: {', '.join(sorted(missing))}")
+    assert not silent, "\n".join(silent)
 
 
 # An expression has literals as HLO has.

@@ -35,6 +35,7 @@ def coalesce(loop: For, depth: int = 2, name: str = "") -> For:
 
     Parameters
     ----------
+    loop : the outermost one.
     depth : how many loops there are.
     name : of the counter; that of the outermost loop, unless it is said.
 

@@ -39,6 +39,8 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
 
     Parameters
     ----------
+    body : draws names.
+    loop : counts up, by any step.
     points : the first counts of all ranges but the first one, in order; conditions of the counter
         alone do not turn between them.
     written_out : ranges of so few iterations are no loops, but the iterations themselves.
@@ -104,5 +106,12 @@ def _part(body: Body, loop: For, bounds: Sequence[int | Expr], known: int) -> Fo
 
 
 def iterations(body: Body, loop: For, numbers: Sequence[int]) -> list[Statement]:
-    """Some iterations, one after the other."""
+    """Some iterations, one after the other.
+
+    Parameters
+    ----------
+    body : draws names: each iteration has its own.
+    loop : whose iterations these are.
+    numbers : the counts of the iterations.
+    """
     return [s for n in numbers for s in copied(body, loop.body, {loop.name: Literal(n)})]

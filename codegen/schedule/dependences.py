@@ -41,6 +41,7 @@ def distances(loop: LoopView, one: MemoryAccess, other: MemoryAccess) -> range |
 
     Parameters
     ----------
+    loop : the loop around both.
     one, other : in an iteration of the loop.
 
     Returns

@@ -71,6 +71,7 @@ def divide(
     Parameters
     ----------
     body : draws names.
+    loop : counts by 1; its bounds are known unless the tail or `rest` says otherwise.
     size : iterations of a block. Where the tail is cut off, a loop of no more that begins with 0 is
         one, as it is.
     inside : gives the statements for a block: for the loop over its iterations, which counts from
@@ -300,6 +301,12 @@ def overlap(body: Body, loop: For, size: int) -> list[For]:
         for 27 <= i < 43: y[i] = x[i]
 
     (Halide: `split` with `ShiftInwards`; the second loop does some iterations again.)
+
+    Parameters
+    ----------
+    body : draws names.
+    loop : counts by 1, between known bounds.
+    size : iterations of a block.
 
     Raises
     ------

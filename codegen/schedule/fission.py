@@ -71,6 +71,7 @@ def expect_computable(loop: For, values: Mapping[Load, Expr], guards: Collection
 
     Parameters
     ----------
+    loop : loads what the values need.
     values : as of `computed`.
     guards : those of the loop that guard the values: see `codegen.schedule.guards`.
 
@@ -112,6 +113,7 @@ def reading(
 
     Parameters
     ----------
+    loop : computes the values so far.
     values : the elements of arrays that have them.
     stores : the elements to which it stores what it has stored elsewhere.
     """
@@ -166,6 +168,7 @@ def fission(
 
     Parameters
     ----------
+    loop : whose statements these are.
     first : the statements of the first loop.
     again : those of them that the second loop does as well, as they are cheap.
     waiting : elements of arrays, by the names of the values of the first that the second reads.

@@ -181,6 +181,7 @@ def expect_distributable(
 
     Parameters
     ----------
+    loop : as it is before.
     first : the statements of the first loop.
     again : the statements of the first loop that the second one repeats.
 

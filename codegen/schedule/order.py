@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 def vectorize(loop: For) -> For:
     """The loop in lanes of vectors.
 
+        for (s64 i = 0; i < 90; i++) y[i] = x[i] + x[i + 1];
+
+    becomes
+
+        #pragma omp simd
+        for (s64 i = 0; i < 90; i++) y[i] = x[i] + x[i + 1];
+
     Raises
     ------
     IllegalError
@@ -47,6 +54,11 @@ def vectorize(loop: For) -> For:
 def parallelize(loop: For) -> For:
     """The loop on threads, where there is enough work for them.
 
+        for (s64 i = 0; i < 90; i++) y[i] = x[i] + x[i + 1];
+
+    becomes the same loop, with the promise that its iterations may run in any order. Emitters deal
+    them to threads: in C, by a function of a part of the range (see `emit_c.kernels.parallelize`).
+
     Raises
     ------
     IllegalError
@@ -63,6 +75,13 @@ def parallelize(loop: For) -> For:
 
 def bind(loop: For, index: LaunchIndex) -> For:
     """The loop on the blocks of a GPU, or on the threads of a block: one for each iteration.
+
+        for (s64 i = 0; i < 90; i++) y[i] = x[i] + x[i + 1];
+
+    becomes, bound to `THREAD_X`,
+
+        // bound to threadIdx.x
+        for (s64 i = 0; i < 90; i++) y[i] = x[i] + x[i + 1];
 
     What threads of a block store in an array that an iteration of the loop over blocks declares is
     there for all of them after the loop. What they fold, they join; then the first of them has the

@@ -67,6 +67,7 @@ def rfactor(loop: For, kinds: Mapping[str, str], parts: Mapping[str, Expr]) -> P
 
     Parameters
     ----------
+    loop : folds, or is around the loop that folds.
     kinds : the types of the variables that are folded into, of arrays those of their elements.
     parts : variables, arrays or elements, by the variables whose parts they are.
 
@@ -106,6 +107,11 @@ def _into_elements(loop: For, parts: Mapping[str, Expr]) -> For:
 def in_part(body: Body, loop: For, kinds: Mapping[str, str]) -> tuple[PartialFold, dict[str, Name]]:
     """A loop that folds into variables of its own, and these by the variables that it folded into.
 
+    Parameters
+    ----------
+    body : draws the names of these variables.
+    loop, kinds : as of `rfactor`.
+
     Raises
     ------
     IllegalError
@@ -116,7 +122,13 @@ def in_part(body: Body, loop: For, kinds: Mapping[str, str]) -> tuple[PartialFol
 
 
 def begun(fold: PartialFold, own: Mapping[str, Name], kinds: Mapping[str, str]) -> list[Statement]:
-    """The declarations of the variables of a part."""
+    """The declarations of the variables of a part.
+
+    Parameters
+    ----------
+    fold : a fold into parts.
+    own, kinds : the variables of the part, and their types, by the variables of the fold.
+    """
     return [LocalVariable(kinds[name], n.name, fold.starts[name]) for name, n in own.items()]
 
 
@@ -135,6 +147,8 @@ def deal(body: Body, loop: For, lanes: int, kinds: Mapping[str, str]) -> For:
     Parameters
     ----------
     body : draws names.
+    loop : folds, and counts by 1.
+    lanes : how many there are.
     kinds : the types of the variables that are folded into.
 
     Raises

@@ -73,6 +73,7 @@ def loading_tile(loop: For, here: Load, there: Load) -> tuple[For, For]:
 
     Parameters
     ----------
+    loop : around one loop that loads the element.
     here : an element of an array that the loop does not know.
     there : an element that the loop inside loads.
 
@@ -141,6 +142,7 @@ def storing_tile(loop: For, here: Load, there: Load) -> tuple[For, For]:
 
     Parameters
     ----------
+    loop : around one loop that stores the element.
     here : an element of an array that the loop does not know.
     there : an element that the loop inside stores.
 

@@ -43,6 +43,7 @@ def strip_mine(
     Parameters
     ----------
     body : draws names.
+    loop : counts by 1, from 0 to a known number.
     size : iterations of a strip.
     inside : gives the statements for a strip, for the loop over its iterations.
     lane : the name that the counter of these has, or begins with.

@@ -57,7 +57,14 @@ def listening() -> Generator[list[AppliedPrimitive]]:
 
 
 def applied(primitive: str, reason: str, before: For, after: Sequence[Statement]) -> None:
-    """Tell the listener, if there is one, that a primitive was applied."""
+    """Tell the listener, if there is one, that a primitive was applied.
+
+    Parameters
+    ----------
+    primitive : its name, with its numbers: "divide by 16".
+    reason : why it changes no value.
+    before, after : the loop, and the statements in its place.
+    """
     heard, obligations = _heard.get(), OBLIGATIONS.get()
     if heard is not None and obligations is not None:
         heard.append(AppliedPrimitive(primitive, reason, before, tuple(after), tuple(obligations)))

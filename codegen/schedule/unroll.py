@@ -86,6 +86,9 @@ def unroll_by(
 
     Parameters
     ----------
+    body : draws names.
+    loop : counts by 1, between known bounds.
+    times : how many iterations of the loop become one.
     holds : says whether a condition holds in all iterations that are copies of one: for the first
         of these, the number of any of them, and the condition; None if that differs.
 
@@ -133,6 +136,9 @@ def copied(
 
     Parameters
     ----------
+    body : draws names.
+    statements : what is copied.
+    values : of names that the statements do not declare; those of the declared ones are added.
     holds : says of the parts of conditions whether they hold, or None; else the values of the names
         say so.
     """

@@ -47,6 +47,12 @@ def unroll_and_jam(body: Body, loop: For, times: int) -> list[Statement]:
     A loop inside does each of its iterations for all of them. It is no longer said to run in lanes
     or on threads, unless the loop around it is.
 
+    Parameters
+    ----------
+    body : draws names.
+    loop : counts by 1, from 0 to a known number.
+    times : how many iterations are done at once.
+
     Raises
     ------
     IllegalError

@@ -35,6 +35,8 @@ def unswitch(body: Body, loop: For, condition: Expr) -> If:
 
     Parameters
     ----------
+    body : draws names.
+    loop : has a choice by the condition.
     condition : of choices of the loop; it is no part of another condition.
 
     Raises

@@ -22,6 +22,14 @@ def folding_lanes(
 ) -> Function:
     """A function that folds lanes into the first ones: half into the other half, and so on.
 
+    Its statements for one sum of eight lanes:
+
+        #pragma omp simd
+        for (s64 k = 0; k < 4; k++) lanes[k] = lanes[k] + lanes[k + 4];
+        #pragma omp simd
+        for (s64 k = 0; k < 2; k++) lanes[k] = lanes[k] + lanes[k + 2];
+        lanes[0] = lanes[0] + lanes[1];
+
     Parameters
     ----------
     folds : the operation and the type of each array of lanes; one of indices comes after that of

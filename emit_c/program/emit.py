@@ -103,6 +103,7 @@ def emit(
 
     Parameters
     ----------
+    module : with the copies that the target needs.
     units : hands files to compilers while others are still being written.
     watch : is shown the statements that each pass makes of a kernel: see `emit_c.kernels.passes`.
     plain : write loops as one would by hand, to be read: without the passes over kernels, except

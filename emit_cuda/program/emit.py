@@ -86,6 +86,7 @@ def emit(
 
     Parameters
     ----------
+    module : with the copies that the target needs.
     kernels : those of other modules, to which this one adds its own; a compiler takes less time for
         one file of many kernels.
     libraries : those that are called in the place of kernels, where they are installed.

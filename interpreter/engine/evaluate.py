@@ -44,6 +44,7 @@ def evaluate(
 
     Parameters
     ----------
+    module : is verified, unless it was before.
     arguments : one a parameter: an array, a tuple of arguments, or None for a token.
     per_device : instead of `arguments`: those of every device; device d is replica
         d // num_partitions and partition d % num_partitions. Where calls of the module cut and

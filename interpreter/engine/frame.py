@@ -120,6 +120,8 @@ class Frame:
 
         Parameters
         ----------
+        computation : one of the module's.
+        arguments : one a parameter.
         iteration : for observers: which iteration of a loop this is.
         in_place : whether arrays that a loop carries may be written to: see
             `interpreter.in_place`. Observers, who may keep what they see, prevent it.

@@ -172,6 +172,7 @@ def compare(got: Value, want: Value, promise: Promise = BITS) -> Difference | No
     Parameters
     ----------
     got, want : arrays, None for tokens, or nested tuples of such.
+    promise : how far numbers may be apart: see `PROMISES`; by default not at all.
 
     Returns
     -------
