@@ -15,6 +15,8 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from benchmarks.kernels import max_pool
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -209,23 +211,19 @@ def _depthwise_conv(x: Array, w: Array) -> Array:
     return _convolved(x, w, groups=16)
 
 
-def _pooled(x: Array) -> Array:
-    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
-
-
 @program(f32(8, 8, 8, 4, cut=(ALL,)), result=P(ALL))
 def _maxpool(x: Array) -> Array:
-    return _pooled(x)
+    return max_pool(x)
 
 
 @program(f32(2, 32, 8, 4, cut=(None, ALL)), result=P(None, ALL))
 def _maxpool_spatial(x: Array) -> Array:
-    return _pooled(x)
+    return max_pool(x)
 
 
 @program(f32(8, 8, 8, 4, cut=(ALL,)), result=P(ALL))
 def _maxpool_grad(x: Array) -> Array:
-    return jax.grad(lambda x: jnp.sum(_pooled(x) ** 2))(x)
+    return jax.grad(lambda x: jnp.sum(max_pool(x) ** 2))(x)
 
 
 # --------------------------------------------------------------------------------- orders

@@ -114,11 +114,6 @@ def _pooled(x: Arrays) -> Arrays:
     return lax.reduce_window(x, np.float32(0), lax.add, (1, 3, 3, 1), (1, 2, 2, 1), "SAME") / 9
 
 
-def _volume(x: Arrays, w: Arrays) -> Arrays:
-    labels = ("NDHWC", "DHWIO", "NDHWC")
-    return lax.conv_general_dilated(x, w, (1, 1, 1), "SAME", dimension_numbers=labels)
-
-
 def _upward(x: Arrays, w: Arrays) -> Arrays:
     return lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=small.NHWC)
 
@@ -168,7 +163,7 @@ def _models() -> dict[str, Kernel]:
         "conv 7x7 stride 2 bf16": Kernel(
             small.convolution(2), ("bf16[64,224,224,3]", "bf16[7,7,3,64]")
         ),
-        "conv 3d bf16": Kernel(_volume, ("bf16[8,16,56,56,64]", "bf16[3,3,3,64,64]")),
+        "conv 3d bf16": Kernel(small.volume, ("bf16[8,16,56,56,64]", "bf16[3,3,3,64,64]")),
         "conv transposed bf16": Kernel(_upward, ("bf16[64,28,28,128]", "bf16[4,4,128,128]")),
         "average pool": Kernel(_pooled, ("f32[64,112,112,64]",)),
         "mean of positions bf16": Kernel(lambda x: x.mean((1, 2)), (image,)),

@@ -94,7 +94,8 @@ def _transposed(x: Arrays, w: Arrays) -> Arrays:
     return lax.conv_transpose(x, w, (2, 2), "SAME", dimension_numbers=NHWC)
 
 
-def _volume(x: Arrays, w: Arrays) -> Arrays:
+def volume(x: Arrays, w: Arrays) -> Arrays:
+    """A convolution in three dimensions."""
     labels = ("NDHWC", "DHWIO", "NDHWC")
     return lax.conv_general_dilated(x, w, (1, 1, 1), "SAME", dimension_numbers=labels)
 
@@ -206,7 +207,7 @@ def _contractions() -> dict[str, Kernel]:
     kernels["conv 3x3 bf16"] = Kernel(convolution(), ("bf16[1,56,56,64]", "bf16[3,3,64,64]"))
     kernels["conv to 3 features"] = Kernel(convolution(), ("f32[1,128,128,32]", "f32[3,3,32,3]"))
     kernels["conv transposed"] = Kernel(_transposed, ("f32[1,28,28,64]", "f32[3,3,64,64]"))
-    kernels["conv 3d"] = Kernel(_volume, ("f32[1,16,28,28,32]", "f32[3,3,3,32,32]"))
+    kernels["conv 3d"] = Kernel(volume, ("f32[1,16,28,28,32]", "f32[3,3,3,32,32]"))
     kernels["conv gradients"] = Kernel(
         jax.grad(lambda x, w: jnp.square(convolution()(x, w)).sum(), (0, 1)),
         (image, "f32[3,3,64,64]"),

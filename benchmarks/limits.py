@@ -8,12 +8,12 @@ other, short kernels have no time to wake threads, and LAPACK is not ours.
 from __future__ import annotations
 
 import re
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.measure import timed
 from emit_c.executable.runtime import slots
 from hlo.attributes import Sort, TopK
 from hlo.opcode import SEQUENTIAL
@@ -105,13 +105,7 @@ def _same_by_numpy(instr: Instruction) -> Iterator[tuple[str, float]]:
         else:
             runs["numpy.argsort"] = partial(np.argsort, rows, axis=axis, kind="stable")
     for name, run in runs.items():
-        yield name, min(_timed(run) for _ in range(3)) / slots()
-
-
-def _timed(run: Callable[[], Any]) -> float:
-    begin = time.perf_counter()
-    run()
-    return time.perf_counter() - begin
+        yield name, min(timed(run) for _ in range(3)) / slots()
 
 
 def limit_of_threads(row: ProfileRow, alone: ProfileRow, *, threads: bool) -> str:

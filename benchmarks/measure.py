@@ -42,6 +42,13 @@ class Times(NamedTuple):
     cpu: float
 
 
+def timed(run: Callable[[], Any]) -> float:
+    """The seconds that one call takes."""
+    begin = time.perf_counter()
+    run()
+    return time.perf_counter() - begin
+
+
 def both_clocks(contenders: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, Times]:
     """The times of each contender, over rounds in which each runs once.
 

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from benchmarks.kernels import layer_norm
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,13 +26,6 @@ def random(generator: np.random.Generator, *shape: int) -> np.ndarray[Any, Any]:
 def softmax(x: jax.Array) -> jax.Array:
     """Of the last dimension."""
     return jax.nn.softmax(x)
-
-
-def layer_norm(x: jax.Array, scale: jax.Array, bias: jax.Array) -> jax.Array:
-    """Over the last dimension."""
-    mean = x.mean(-1, keepdims=True)
-    variance = jnp.square(x - mean).mean(-1, keepdims=True)
-    return (x - mean) * lax.rsqrt(variance + 1e-5) * scale + bias
 
 
 def attention(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:

@@ -21,18 +21,17 @@ import argparse
 import re
 import subprocess
 import tempfile
-import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import emit_c
 import hlo
 import optimizer
 from benchmarks import limits
 from benchmarks.compiled import Work, kernel_works, model_works, program_works
-from benchmarks.measure import both_clocks, rounds_for, spell_seconds, table
+from benchmarks.measure import both_clocks, rounds_for, spell_seconds, table, timed
 from benchmarks.processor import about_processor
 from codegen.file_text import line_at
 from emit_c.executable.profile import Profile, ProfileRow, profile
@@ -40,7 +39,7 @@ from emit_c.executable.toolchain import MEANING, OPTIMIZED, toolchain
 from hlo.support.compiler import is_gcc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from benchmarks.limits import Loop
     from hlo.instruction import Module
@@ -187,7 +186,7 @@ def _slower_than_plain(work: Work, module: Module) -> Iterator[Finding]:
         "plain": emit_c.compile(module, optimize=False, plain=True),
     }
     runs = {name: partial(run, *work.arguments) for name, run in made.items()}
-    fewest = {name: min(_timed(run) for _ in range(2)) for name, run in runs.items()}
+    fewest = {name: min(timed(run) for _ in range(2)) for name, run in runs.items()}
     if fewest["plain"] > 2 * fewest["ours"]:
         return  # no noise makes up for that
     rounds = rounds_for(lambda: [run() for run in runs.values()], 0.2)
@@ -196,12 +195,6 @@ def _slower_than_plain(work: Work, module: Module) -> Iterator[Finding]:
     if ours > SLOWER * plain:
         why = f"{ours / plain:.2f} times as long as plain loops"
         yield Finding(work.name, "", why, ours, ours - plain, 1 - plain / ours)
-
-
-def _timed(run: Callable[[], Any]) -> float:
-    begin = time.perf_counter()
-    run()
-    return time.perf_counter() - begin
 
 
 def all_works(texts: Sequence[str]) -> Iterator[Work]:

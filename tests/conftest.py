@@ -3,7 +3,7 @@
 import gc
 import os
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -45,6 +45,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def bless(request: pytest.FixtureRequest) -> bool:
     """Whether golden tests shall rewrite what they expect."""
     return bool(request.config.getoption("--bless"))
+
+
+@pytest.fixture
+def alarm() -> Iterator[Callable[[Callable[..., object]], None]]:
+    """Call it with what handles SIGALRM, which comes every 50 ms."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def begin(handler: Callable[..., object]) -> None:
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+
+    yield begin
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True, scope="session")

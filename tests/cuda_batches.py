@@ -5,6 +5,7 @@ GPU, three times each: as launches, while a graph is recorded, and as that graph
 """
 
 import os
+import random
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -22,6 +23,7 @@ from emit_cuda.host.device import HostDevice
 from emit_cuda.kernels.file import KernelFile
 from emit_cuda.nvrtc import MOST_SHARED_BYTES
 from hlo.errors.error import HloError
+from hlo_tools.generate.values import tame
 from interpreter.numbers.compare import ROUNDING, compare
 from optimizer.dynamic_padder.padding import is_dynamic
 from optimizer.pipelines import prepare
@@ -78,6 +80,20 @@ class Batch:
                     found.append(f"call {call}: {difference}\n{module}")
                     break
         return found
+
+
+def batch_of(modules, values=tame, **options):
+    """A batch of modules, with the same arguments each time.
+
+    Parameters
+    ----------
+    values : draws the value of a parameter from its shape and a generator.
+    options : of `Batch`.
+    """
+    batch = Batch(**options)
+    for number, module in enumerate(modules):
+        batch.add(module, [values(p.shape, random.Random(number)) for p in module.entry.parameters])
+    return batch
 
 
 def kernels_in_cuda(module, *, optimize=True):

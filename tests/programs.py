@@ -9,6 +9,7 @@ from single import values
 import hlo
 import interpreter
 from hlo.types.element_type import element_type_of
+from hlo.types.values import WindowDim
 
 # Numbers at which floats go wrong. Each is a number in every floating type, if not the same one.
 SPECIAL = [0.0, -0.0, 1.0, -1.5, float("inf"), float("-inf"), float("nan"), 1e-45, 1e-40]
@@ -70,6 +71,18 @@ def window(**fields: Any) -> str:
         for key, numbers in fields.items()
     }
     return "window={" + " ".join(f"{key}={text}" for key, text in spelled.items()) + "}"
+
+
+def window_of(dims: list[WindowDim], **fields: Any) -> str:
+    """The window attribute of some dimensions, with other fields at its end."""
+    return window(
+        size=[w.size for w in dims],
+        stride=[w.stride for w in dims],
+        pad=[(w.pad_low, w.pad_high) for w in dims],
+        lhs_dilate=[w.base_dilation for w in dims],
+        rhs_dilate=[w.window_dilation for w in dims],
+        **fields,
+    )
 
 
 def wholes(seed: int, dims: Any, low: int = -4, high: int = 5) -> Any:

@@ -268,20 +268,6 @@ ENTRY e {{
     assert (made[1](zero) == numbers[0]).all()
 
 
-@pytest.fixture
-def alarm():
-    """Handle SIGALRM, which comes every 50 ms."""
-    before = signal.getsignal(signal.SIGALRM)
-
-    def begin(handler):
-        signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-
-    yield begin
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
 def test_an_endless_loop_is_interrupted(alarm):
     executable = emit_c.compile(hlo.parse(ENDLESS), optimize=False)
 

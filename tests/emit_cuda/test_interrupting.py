@@ -51,23 +51,9 @@ GRID = ARRAYS.replace("f32[40]", "f32[4000]")
 CASES = {"scalars": SCALARS, "arrays": ARRAYS, "grid": GRID, "rows": ROWS}
 
 
-@pytest.fixture
-def signals():
-    """Lets a handler see SIGALRM every 50 ms."""
-    before = signal.getsignal(signal.SIGALRM)
-
-    def begin(handler):
-        signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-
-    yield begin
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
-
-
 @pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.parametrize("case", CASES)
-def test_an_endless_kernel_is_interrupted(signals, monkeypatch, case, checked):
+def test_an_endless_kernel_is_interrupted(alarm, monkeypatch, case, checked):
     monkeypatch.setattr(library, "processors", lambda: 2)
     module = hlo.parse(CASES[case])
     executable = emit_cuda.compile(module, device=HostDevice(checked=checked))
@@ -80,7 +66,7 @@ def test_an_endless_kernel_is_interrupted(signals, monkeypatch, case, checked):
             signal.setitimer(signal.ITIMER_REAL, 0)
             raise TimeoutError
 
-    signals(handle)
+    alarm(handle)
     with pytest.raises(TimeoutError):
         executable(np.int32(0))
     # A signal that is handled ends nothing; and what was ended can be called again.

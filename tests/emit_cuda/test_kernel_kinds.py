@@ -4,7 +4,7 @@ import random
 from math import prod
 
 import pytest
-from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch, callees_in, vectors_in
+from cuda_batches import ARCHITECTURES, CHECKED_AND_NOT, Batch, batch_of, callees_in, vectors_in
 
 import emit_cuda
 import hlo
@@ -284,14 +284,6 @@ def module_of(body):
     return hlo.parse(f"HloModule kinds\n{CALLED}\nENTRY main {{ {body} }}")
 
 
-def batch_of(bodies):
-    batch = Batch()
-    for number, body in enumerate(bodies):
-        module = module_of(body)
-        batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
-    return batch
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_threads_work_together(name):
     body, threads = KINDS[name]
@@ -303,14 +295,14 @@ def test_threads_work_together(name):
 
 @pytest.mark.parametrize("checked", [False, True])
 def test_they_give_what_the_interpreter_gives(checked):
-    found = batch_of([body for body, _ in KINDS.values()]).differences(checked=checked)
+    found = batch_of(module_of(body) for body, _ in KINDS.values()).differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_they_compile_for_a_gpu(architecture):
-    source = batch_of([body for body, _ in KINDS.values()]).kernels.source("")
+    source = batch_of(module_of(body) for body, _ in KINDS.values()).kernels.source("")
     assert len(nvrtc.compile(source, architecture).usage) >= len(KINDS)
 
 
@@ -344,7 +336,7 @@ def test_tensor_cores_multiply_narrow_floats():
 def test_tiles_in_two_buffers_need_one_barrier(monkeypatch, buffers, barriers):
     monkeypatch.setattr(thread_tiles, "BUFFERS", buffers)
     monkeypatch.setattr(tile_sizes, "SIZES", (TileSize(SIDE, SIDE, 1, depth=16),))
-    (kernel,) = batch_of([KINDS["product of matrices"][0]]).kernels.written.values()
+    (kernel,) = batch_of([module_of(KINDS["product of matrices"][0])]).kernels.written.values()
     calls = [s.function.name for s in nested(kernel.statements) if isinstance(s, Call)]
     assert calls.count("__syncthreads") == barriers
 
@@ -358,7 +350,7 @@ def test_what_is_done_to_operands_is_done_as_they_are_read():
 @pytest.mark.parametrize("missing", ["    __syncthreads();\n", "    wait_but_for_0_copies();\n"])
 def test_tensor_cores_that_do_not_wait_for_copies_are_found(missing):
     """Lanes load rows that other threads copy, and that are there when these have waited."""
-    batch = batch_of([KINDS["product of f16 in batches"][0]])
+    batch = batch_of([module_of(KINDS["product of f16 in batches"][0])])
     ((module, arguments, _, program),) = batch.cases
     source = batch.kernels.source("")
     assert missing in source
@@ -381,7 +373,7 @@ ALIGNED = """
 
 @pytest.mark.parametrize("checked", [False, True])
 def test_blocks_are_dealt_out_to_the_operands_of_a_concatenation(monkeypatch, checked):
-    batch = batch_of([CONCATENATION])
+    batch = batch_of([module_of(CONCATENATION)])
     monkeypatch.setattr(vectors, "FILLS", 256)
     body = ALIGNED
     module = module_of(body)

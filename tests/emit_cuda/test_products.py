@@ -1,12 +1,10 @@
 """Products in tiles of every size: equal to the interpreter, no mistake in checked mode."""
 
-import random
-
 import pytest
 from cuda_batches import (
     ARCHITECTURES,
     CHECKED_AND_NOT,
-    Batch,
+    batch_of,
     callees_in,
     statements_in,
     vectors_in,
@@ -21,7 +19,6 @@ from emit_cuda.grids import narrow_tiles, tile_sizes
 from emit_cuda.grids.thread_tiles import MANY, OWN_BYTES
 from emit_cuda.grids.tile_sizes import SIDE, SIZES, WARP_SIZES
 from emit_cuda.launches import estimates
-from hlo_tools.generate.values import tame
 from optimizer import prepare
 from optimizer.analysis import byte_products
 
@@ -157,19 +154,16 @@ ENTRY e {{
 }}"""
 
 
-def batch_of(bodies, *, optimize=False, most_shared=nvrtc.MOST_SHARED_BYTES):
-    batch = Batch(optimize, most_shared=most_shared)
-    for number, body in enumerate(bodies):
-        module = hlo.parse(f"HloModule products\n{CALLED}\nENTRY main {{ {body} }}")
-        batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
-    return batch
+def batch_of_bodies(bodies, **options):
+    texts = (f"HloModule products\n{CALLED}\nENTRY main {{ {body} }}" for body in bodies)
+    return batch_of(map(hlo.parse, texts), **options)
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size.rows}x{size.columns}")
 @CHECKED_AND_NOT
 def test_tiles_of_every_size_give_what_the_interpreter_gives(monkeypatch, size, checked):
     monkeypatch.setattr(tile_sizes, "SIZES", (size,))
-    batch = batch_of(PRODUCTS.values())
+    batch = batch_of_bodies(PRODUCTS.values())
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
 
@@ -178,7 +172,7 @@ def test_tiles_of_every_size_give_what_the_interpreter_gives(monkeypatch, size, 
 @CHECKED_AND_NOT
 def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked):
     monkeypatch.setattr(tile_sizes, "WARP_SIZES", (size,))
-    batch = batch_of(ON_TENSOR_CORES.values(), most_shared=nvrtc.most_shared("sm_90"))
+    batch = batch_of_bodies(ON_TENSOR_CORES.values(), most_shared=nvrtc.most_shared("sm_90"))
     assert all(s.kind.endswith("on tensor cores") for *_, p in batch.cases for s in p.steps)
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
@@ -186,7 +180,7 @@ def test_tensor_cores_give_what_the_interpreter_gives(monkeypatch, size, checked
 
 def test_index_arithmetic_of_large_arrays_has_64_bits(monkeypatch):
     monkeypatch.setattr(narrow_indices, "MOST", 1)
-    batch = batch_of([PRODUCTS["epilogue"], PRODUCTS["batches"], ON_TENSOR_CORES["copied"]])
+    batch = batch_of_bodies([PRODUCTS["epilogue"], PRODUCTS["batches"], ON_TENSOR_CORES["copied"]])
     statements = statements_in(batch.kernels.written.values())
     rows = {s.kind for s in statements if isinstance(s, Let) and s.name.startswith("row")}
     assert rows == {"s64"}
@@ -198,7 +192,7 @@ def test_index_arithmetic_of_large_arrays_has_64_bits(monkeypatch):
 def test_parts_of_sums_are_added_up_in_a_second_launch(monkeypatch, parts, checked):
     monkeypatch.setattr(tile_sizes, "SPLITS", (parts,))
     monkeypatch.setattr(tile_sizes, "LEAST_DEPTH", 1)
-    batch = batch_of([*PRODUCTS.values(), *ON_TENSOR_CORES.values()])
+    batch = batch_of_bodies([*PRODUCTS.values(), *ON_TENSOR_CORES.values()])
     kinds = [[step.kind for step in program.steps] for *_, program in batch.cases]
     assert ["product", "sums of a product"] in kinds
     assert ["product on tensor cores", "sums of a product"] in kinds
@@ -210,7 +204,7 @@ def test_parts_of_sums_are_added_up_in_a_second_launch(monkeypatch, parts, check
 def test_threads_share_the_contraction_of_few_columns(monkeypatch, checked):
     """A sum is made of parts of eight threads; the small operand alone is in shared memory."""
     monkeypatch.setattr(narrow_tiles, "LEAST_BLOCKS", 1)
-    batch = batch_of(NARROW.values())
+    batch = batch_of_bodies(NARROW.values())
     for module, *_, program in batch.cases:
         kernel = batch.kernels.written[program.steps[0].kernel]
         assert "__shfl_down_sync" in callees_in([kernel]), module
@@ -221,7 +215,7 @@ def test_threads_share_the_contraction_of_few_columns(monkeypatch, checked):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_sums_of_few_columns_stay_in_registers(monkeypatch, architecture):
     monkeypatch.setattr(narrow_tiles, "LEAST_BLOCKS", 1)
-    source = batch_of(NARROW.values()).kernels.source("")
+    source = batch_of_bodies(NARROW.values()).kernels.source("")
     for name, usage in nvrtc.compile(source, architecture).usage.items():
         assert usage.spilled_bytes <= 48, (name, usage)
 
@@ -239,7 +233,7 @@ def test_sums_stay_in_registers(monkeypatch, architecture):
         sums = size.rows * size.columns // SIDE**2
         wide = sums * 8 > OWN_BYTES
         bodies = [b for b in PRODUCTS.values() if not wide or not any(t in b for t in WIDE)]
-        source = batch_of(bodies).kernels.source("")
+        source = batch_of_bodies(bodies).kernels.source("")
         for name, usage in nvrtc.compile(source, architecture).usage.items():
             assert usage.spilled_bytes <= 16, (size, name, usage)
             assert sums < MANY or usage.registers <= 128
@@ -341,7 +335,7 @@ def test_bytes_are_transposed_before_a_large_product(monkeypatch, checked):
     """Where their contracted dimensions do not come last: tiles are copied past the registers."""
     monkeypatch.setattr(byte_products, "LEAST_USES", 1)
     monkeypatch.setattr(byte_products, "LEAST_PRODUCTS", 1)
-    batch = batch_of(BYTES.values(), optimize=True)
+    batch = batch_of_bodies(BYTES.values(), optimize=True)
     kinds = [[step.kind for step in program.steps] for *_, program in batch.cases]
     assert all(each[-1] == "product on tensor cores" and len(each) > 1 for each in kinds)
     for *_, program in batch.cases:

@@ -4,7 +4,7 @@ import random
 from math import prod
 
 import pytest
-from cuda_batches import ARCHITECTURES, Batch, kernels_in_cuda
+from cuda_batches import ARCHITECTURES, Batch, batch_of, kernels_in_cuda
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,17 +101,17 @@ def run(shape, axis, kind="f32", operation="add", backwards=False):
     )
 
 
-def sorted_rows(shape, axis, kind="f32"):
+def sorted_rows(shape, axis):
     """Rows in the order of their first digits, and where each element was: equal ones in order."""
     wide = ",".join(map(str, shape))
     less = (
-        f"less {{ a = {kind}[] parameter(0)  b = {kind}[] parameter(1)  i = s32[] parameter(2)"
+        "less { a = f32[] parameter(0)  b = f32[] parameter(1)  i = s32[] parameter(2)"
         "  j = s32[] parameter(3)  ROOT r = pred[] compare(a, b), direction=LT }"
     )
     text = (
-        f"x = {kind}[{wide}] parameter(0)  f = {kind}[{wide}] round-nearest-even(x)"
+        f"x = f32[{wide}] parameter(0)  f = f32[{wide}] round-nearest-even(x)"
         f"  i = s32[{wide}] iota(), iota_dimension={axis}"
-        f"  ROOT r = ({kind}[{wide}], s32[{wide}]) sort(f, i), dimensions={{{axis}}},"
+        f"  ROOT r = (f32[{wide}], s32[{wide}]) sort(f, i), dimensions={{{axis}}},"
         " is_stable=true, to_apply=less"
     )
     return hlo.parse(f"HloModule stages\n{less}\nENTRY main {{ {text} }}")
@@ -152,10 +152,7 @@ MODULES = {
 
 @pytest.fixture
 def batch():
-    made = Batch()
-    for number, (module, _) in enumerate(MODULES.values()):
-        made.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
-    return made
+    return batch_of(module for module, _ in MODULES.values())
 
 
 @pytest.mark.parametrize("name", MODULES)

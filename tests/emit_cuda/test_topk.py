@@ -1,10 +1,8 @@
 """The first k elements of rows, by a block each: as in the interpreter, and clean if checked."""
 
-import random
-
 import numpy as np
 import pytest
-from cuda_batches import ARCHITECTURES, Batch
+from cuda_batches import ARCHITECTURES, Batch, batch_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,19 +23,13 @@ ENTRY e {{ x = {kind}[{rows}] parameter(0)
   ROOT t = ({kind}[{few}], s32[{few}]) topk(x), k={k}, largest={str(largest).lower()} }}""")
 
 
-def batch_of(modules):
-    batch = Batch(optimize=True)
-    for number, module in enumerate(modules):
-        batch.add(module, [nasty(p.shape, random.Random(number)) for p in module.entry.parameters])
-    return batch
-
-
 def all_types():
     shapes = ((3, 100), 7), ((2, 2, 64), 64), ((5, 17), 1), ((700,), 33)
-    return batch_of(
+    modules = (
         topk(kind, *shapes[number % 4], largest=number % 2 == 0)
         for number, kind in enumerate(KINDS)
     )
+    return batch_of(modules, nasty, optimize=True)
 
 
 @pytest.mark.parametrize("checked", [False, True])
@@ -51,7 +43,7 @@ def test_all_types_give_what_the_interpreter_gives(checked):
 @given(st.lists(st.tuples(st.integers(16, 300), st.integers(0, 10**6)), min_size=8, max_size=12))
 def test_rows_of_any_length(cases):
     modules = [topk("f32", (3, n), 1 + seed % n, largest=seed % 2 == 0) for n, seed in cases]
-    assert not batch_of(modules).differences(BITS)
+    assert not batch_of(modules, nasty, optimize=True).differences(BITS)
 
 
 @pytest.mark.skipif(bool(nvrtc.missing()), reason=nvrtc.missing())

@@ -1,15 +1,14 @@
 """Kernels that read operands transposed, by tiles: equal to the interpreter, also checked."""
 
-import random
+from itertools import starmap
 
 import pytest
-from cuda_batches import ARCHITECTURES, Batch
+from cuda_batches import ARCHITECTURES, batch_of
 
 import emit_cuda
 import hlo
 from emit_cuda import launches, nvrtc
 from emit_cuda.grids import transposing
-from hlo_tools.generate.values import tame
 from optimizer import prepare
 
 # The parameters, and what is computed of them.
@@ -89,14 +88,6 @@ def module_of(parameters, computed):
     )
 
 
-def batch_of(bodies):
-    batch = Batch()
-    for number, body in enumerate(bodies):
-        module = module_of(*body)
-        batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
-    return batch
-
-
 @pytest.fixture(params=["short rows", "long rows"])
 def rows(request, monkeypatch):
     if request.param == "long rows":
@@ -106,7 +97,7 @@ def rows(request, monkeypatch):
 @pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.usefixtures("rows")
 def test_tiles_give_what_the_interpreter_gives(checked):
-    batch = batch_of(BODIES.values())
+    batch = batch_of(starmap(module_of, BODIES.values()))
     assert {s.kind for *_, program in batch.cases for s in program.steps} == {"transpose"}
     found = batch.differences(checked=checked)
     assert not found, f"{len(found)} differ, among them {found[0]}"
@@ -116,7 +107,7 @@ def test_tiles_give_what_the_interpreter_gives(checked):
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.usefixtures("rows")
 def test_tiles_compile_for_a_gpu(architecture):
-    source = batch_of(BODIES.values()).kernels.source("")
+    source = batch_of(starmap(module_of, BODIES.values())).kernels.source("")
     assert len(nvrtc.compile(source, architecture).usage) >= len(BODIES)
 
 

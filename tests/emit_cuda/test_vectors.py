@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from cuda_batches import ARCHITECTURES, Batch, trees_in, vectors_in
+from cuda_batches import ARCHITECTURES, Batch, batch_of, trees_in, vectors_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -109,11 +109,7 @@ def module_of(body):
 
 
 def batch_of_kinds():
-    batch = Batch(optimize=True)
-    for number, (body, _) in enumerate(KINDS.values()):
-        module = module_of(body)
-        batch.add(module, [tame(p.shape, random.Random(number)) for p in module.entry.parameters])
-    return batch
+    return batch_of((module_of(body) for body, _ in KINDS.values()), optimize=True)
 
 
 @pytest.mark.parametrize("name", KINDS)

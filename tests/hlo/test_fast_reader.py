@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from strategies.edits import TEXTS, edited, edits
+from strategies.edits import TEXTS, garbled
 from strategies.equal import assert_same
 from strategies.modules import annotated_modules
 
@@ -71,10 +70,8 @@ def test_random_modules(module: Module) -> None:
 
 
 @settings(max_examples=150, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(st.sampled_from(TEXTS), st.lists(edits, min_size=1, max_size=3))
-def test_garbled_texts(text: str, changes: list[tuple[str, float, int, str, str]]) -> None:
-    for change in changes:
-        text = edited(text, change)
+@given(garbled(TEXTS, 3))
+def test_garbled_texts(text: str) -> None:
     check(text)
 
 

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies.edits import TEXTS, edited, edits
+from strategies.edits import TEXTS, garbled
 
 import hlo
 
@@ -26,10 +26,8 @@ def check(text: str) -> None:
 
 
 @settings(max_examples=400, derandomize=True)
-@given(st.sampled_from(TEXTS), st.lists(edits, min_size=1, max_size=4))
-def test_garbled_texts(text: str, changes: list[tuple[str, float, int, str, str]]) -> None:
-    for change in changes:
-        text = edited(text, change)
+@given(garbled(TEXTS, 4))
+def test_garbled_texts(text: str) -> None:
     check(text)
 
 

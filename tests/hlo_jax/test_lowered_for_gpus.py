@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import jax.scipy as jsp
 import numpy as np
 import pytest
+from gpu_libraries import flat
 from jax import lax
 
 import emit_c
@@ -59,13 +60,6 @@ CASES: dict[str, Case] = {
     "householder product": (lambda a: lax.linalg.householder_product(a, a[:, 0]), (TALL,)),
     "exponential": (jsp.linalg.expm, (A,)),
 }  # fmt: skip
-
-
-def flat(value: Any) -> list[np.ndarray]:
-    """The arrays of a value."""
-    if not isinstance(value, tuple):
-        return [value]
-    return [array for part in cast("tuple[Any, ...]", value) for array in flat(part)]
 
 
 def up_to_phases(arrays: list[np.ndarray]) -> list[np.ndarray]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import run, seeds, wholes, window
+from programs import run, seeds, wholes, window, window_of
 from single import values
 
 from hlo.types.element_type import ARRAY_TYPES
@@ -30,14 +30,7 @@ SPATIAL = st.tuples(
 
 
 def spelled(dims: list[WindowDim]) -> str:
-    return window(
-        size=[w.size for w in dims],
-        stride=[w.stride for w in dims],
-        pad=[(w.pad_low, w.pad_high) for w in dims],
-        lhs_dilate=[w.base_dilation for w in dims],
-        rhs_dilate=[w.window_dilation for w in dims],
-        rhs_reversal=[int(w.reversal) for w in dims],
-    )
+    return window_of(dims, rhs_reversal=[int(w.reversal) for w in dims])
 
 
 def naive(lhs: Any, rhs: Any, dims: list[WindowDim], feature: int, batch: int) -> Any:

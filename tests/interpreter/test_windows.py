@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import SIZES, binary, run, seeds, wholes, window
+from programs import SIZES, binary, run, seeds, wholes, window, window_of
 from single import values
 
 from hlo.types.element_type import ARRAY_TYPES
@@ -59,16 +59,6 @@ select {
 """
 
 
-def spelled(dims: list[WindowDim]) -> str:
-    return window(
-        size=[w.size for w in dims],
-        stride=[w.stride for w in dims],
-        pad=[(w.pad_low, w.pad_high) for w in dims],
-        lhs_dilate=[w.base_dilation for w in dims],
-        rhs_dilate=[w.window_dilation for w in dims],
-    )
-
-
 def shown(place: tuple[int, ...], sizes: list[int], dims: list[WindowDim]) -> Iterator[Any]:
     """The elements that the window shows at a place, in order."""
     for offset in product(*(range(w.size) for w in dims)):
@@ -93,7 +83,7 @@ def test_reduce_window(drawn: list[tuple[int, WindowDim]], opcode: str, seed: in
     if not usable(sizes, dims):
         return
     operand, initial = wholes(seed, sizes, -2, 3), wholes(seed + 1, ())
-    text = f"reduce-window(p0, p1), {spelled(dims)}, to_apply={opcode}"
+    text = f"reduce-window(p0, p1), {window_of(dims)}, to_apply={opcode}"
     got = run(text, operand, initial, computations=binary(opcode, "f32"))
     for place in np.ndindex(got.shape):
         want = float(initial)
@@ -108,7 +98,7 @@ def test_reduce_window_of_several_arrays(drawn: list[tuple[int, WindowDim]], see
     if not usable(sizes, dims):
         return
     x, y = wholes(seed, sizes), wholes(seed + 1, sizes)
-    text = f"reduce-window(p0, p1, p2, p2), {spelled(dims)}, to_apply=pair"
+    text = f"reduce-window(p0, p1, p2, p2), {window_of(dims)}, to_apply=pair"
     first, second = run(text, x, y, np.float32(1), computations=PAIR)
     for place in np.ndindex(first.shape):
         a, b = 1.0, 1.0
@@ -143,7 +133,7 @@ def test_select_and_scatter(drawn: list[tuple[int, WindowDim]], seed: int) -> No
     operand = wholes(seed, sizes, -2, 2)
     places = [w.positions(n) for n, w in zip(sizes, dims, strict=True)]
     source = wholes(seed + 1, places)
-    text = f"select-and-scatter(p0, p1, p2), {spelled(dims)}, select=select, scatter=add"
+    text = f"select-and-scatter(p0, p1, p2), {window_of(dims)}, select=select, scatter=add"
     computations = GREATER_OR_EQUAL + binary("add", "f32")
     got = run(text, operand, source, np.float32(7), computations=computations)
     want = np.full(sizes, 7, np.float32)

@@ -1,5 +1,6 @@
 """Edits of HLO texts: what a slip of the hand, or an attacker, makes of them."""
 
+from functools import reduce
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -42,6 +43,12 @@ edits = st.tuples(
     st.sampled_from(FRAGMENTS),
     st.sampled_from(TEXTS),
 )
+
+
+def garbled(texts: list[str], most: int) -> st.SearchStrategy[str]:
+    """Texts after some edits."""
+    changes = st.lists(edits, min_size=1, max_size=most)
+    return st.builds(lambda text, each: reduce(edited, each, text), st.sampled_from(texts), changes)
 
 
 def edited(text: str, edit: tuple[str, float, int, str, str]) -> str:
