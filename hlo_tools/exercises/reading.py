@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 DEEP = 3400
 
 
-def random_modules(count: int, size: int = 8) -> Iterator[Module]:
+def random_modules(count: int) -> Iterator[Module]:
     """Modules to try a function on, always the same, small ones first."""
     for seed in range(count):
-        yield random_module(Random(f"course/{seed}"), 1 + size * seed // count)
+        yield random_module(Random(f"course/{seed}"), 1 + 8 * seed // count)
 
 
 def deep_module() -> Module:

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-    from interpreter.numbers.compare import Promise
     from optimizer.log import Pass
     from optimizer.rewriting.rule import Rule
 
@@ -326,10 +325,10 @@ class Stepper:
         instr, computation = self._instruction(name)
         return Shown(describe.reasons(self._rules(rule), instr, computation))
 
-    def bisect(self, tolerance: Promise = BITS) -> Shown:
+    def bisect(self) -> Shown:
         """Find the first rewrite that makes the result wrong by itself, and go there."""
         search = Search(self.recording.module, self.recording.pipeline, self.values.inputs)
-        blamed = search.blamed(tolerance)
+        blamed = search.blamed(BITS)
         promises = [
             StyledLine(f"{rewrite.title}: it keeps its promise, {rewrite.promise}", "dim")
             for rewrite in search.kept

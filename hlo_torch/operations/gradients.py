@@ -181,8 +181,9 @@ def _reflected(x: Instruction, low: float, span: float) -> Instruction:
     return make("select", is_odd, splat(span, x.shape) - rest, rest) + low
 
 
-def _keys(x: Instruction, a: float = -0.75) -> Instruction:
+def _keys(x: Instruction) -> Instruction:
     """Keys' kernel of a distance from 0 to 2."""
+    a = -0.75
     near = ((x * (a + 2) - (a + 3)) * x) * x + 1
     far = (((x - 5) * x + 8) * x - 4) * a
     return make("select", x <= 1, near, far)
@@ -221,7 +222,7 @@ def masked_scatter_backward(
     """The gradient of the elements that were put where a mask holds: those, and then zeros."""
     count = math.prod(sizes)
     chosen = to_dims(broadcast(mask, grad.shape.dims), (grad.shape.size,))
-    place = running_sum(to_type(chosen, S64), 0) - 1
+    place = running_sum(to_type(chosen, S64)) - 1
     # A place outside is left out.
     place = make("select", chosen, place, splat(count, place.shape))
     flat = splat(0, array(out.element_type, (count,)))

@@ -208,7 +208,7 @@ def masked_scatter(out: Shape, x: Instruction, mask: Instruction, new: Instructi
     if not new.shape.size or not out.size:
         return to_shape(out, x)
     flat = to_type(to_dims(chosen, (out.size,)), S64)
-    place = running_sum(flat, 0) - 1
+    place = running_sum(flat) - 1
     values = take(to_dims(converted(new, out.element_type), (new.shape.size,)), [place])
     return make("select", chosen, to_dims(values, out.dims), to_shape(out, x))
 
@@ -219,7 +219,7 @@ def nonzero_static(out: Shape, x: Instruction, *, size: int, fill_value: int = -
     if not out.size:
         return splat(0, out)
     flat = to_dims(converted(x, PRED), (x.shape.size,))
-    place = running_sum(to_type(flat, S64), 0) - 1
+    place = running_sum(to_type(flat, S64)) - 1
     # A place outside is left out.
     row = make("select", flat, place, splat(size, place.shape))
     found = splat(fill_value, out)

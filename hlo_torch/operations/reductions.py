@@ -201,10 +201,10 @@ def _folded_so_far(
     return make("reduce-window", x, initial, window=_windows(x, axis), called=(called,))
 
 
-def running_sum(x: Instruction, axis: int) -> Instruction:
-    """The sum of an element and all before it."""
+def running_sum(x: Instruction) -> Instruction:
+    """The sum of an element of a vector and all before it."""
     kind = x.shape.element_type
-    return _folded_so_far(x, axis, number(0, kind), binary("add", kind))
+    return _folded_so_far(x, 0, number(0, kind), binary("add", kind))
 
 
 def running_maximum(x: Instruction, axis: int) -> Instruction:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from hlo.instruction import Computation, Module
-    from optimizer.analysis.alias import AliasInfo
 
 
 @register
@@ -77,13 +76,13 @@ class HloMemoryScheduler:
         return best if log.rewrite(algorithm, root, best.entry.root) else module
 
 
-def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Module]:
+def best_schedule(module: Module) -> tuple[str, Module]:
     """The algorithm whose order needs least memory, and the module in that order.
 
     Orders in which the same kernels run in the same order need the same bytes, and fewer than none
     cannot be needed.
     """
-    flow = Dataflow(module, info)
+    flow = Dataflow(module)
     graphs = [DependencyGraph(computation, flow) for computation in flow.timeline.first]
     best: tuple[int, str, Module] | None = None
     known: set[tuple[str, ...]] = set()
@@ -93,7 +92,7 @@ def best_schedule(module: Module, info: AliasInfo = DEFAULT) -> tuple[str, Modul
         if kernels in known:
             continue
         known.add(kernels)
-        needed = peak_bytes(candidate, info, flow if candidate.entry is module.entry else None)
+        needed = peak_bytes(candidate, flow if candidate.entry is module.entry else None)
         if best is None or needed < best[0]:
             best = needed, name, candidate
         if not needed:
@@ -111,9 +110,9 @@ def _kernels(module: Module, graphs: Sequence[DependencyGraph]) -> Iterator[str]
             yield from (i.name for i in computation.instructions if i.name in touching)
 
 
-def scheduled(module: Module, algorithm: str, info: AliasInfo = DEFAULT) -> Module:
+def scheduled(module: Module, algorithm: str) -> Module:
     """A module in the order of an algorithm."""
-    flow = Dataflow(module, info)
+    flow = Dataflow(module)
     graphs = [DependencyGraph(computation, flow) for computation in flow.timeline.first]
     return in_order(module, graphs, algorithm)
 
@@ -142,7 +141,7 @@ def as_scheduled(module: Module) -> Module:
     return replace(module, header=replace(module.header, is_scheduled=True))
 
 
-def peak_bytes(module: Module, info: AliasInfo = DEFAULT, flow: Dataflow | None = None) -> int:
+def peak_bytes(module: Module, flow: Dataflow | None = None) -> int:
     """Bytes for temporary arrays, and for copies, that no schedule of memory can do without.
 
     At the worst moment, what does not fit where the module's results will be; and all arrays that
@@ -153,7 +152,7 @@ def peak_bytes(module: Module, info: AliasInfo = DEFAULT, flow: Dataflow | None 
     module : each of its sequential computations has one caller.
     flow : of the same computations, if it is known.
     """
-    _, buffers = copied(module, info, Log(), flow)
+    _, buffers = copied(module, DEFAULT, Log(), flow)
     changing = [b for b in as_few_as_may_be(buffers) if not b.fixed]
     room = [b.bytes for b in changing if b.output]
     large = [block(b) for b in changing if not b.output and b.bytes > max(room, default=0)]

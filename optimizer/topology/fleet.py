@@ -68,13 +68,12 @@ def fleet_of(
     topology: str | None = None,
     bandwidth: float | None = None,
     latency: float | None = None,
-    device: DeviceRates = A100,
 ) -> Fleet:
     """The devices that run a module, one switch between them if no topology is named.
 
     Parameters
     ----------
-    bandwidth, latency : of each link; those of the device's own network if None.
+    bandwidth, latency : of each link; those of an A100's own network if None.
 
     Raises
     ------
@@ -86,10 +85,10 @@ def fleet_of(
     count = grid[0] * grid[1]
     found = topology_of(
         topology or f"tree:{count}", count,
-        device.network if bandwidth is None else bandwidth,
-        device.message / 2 if latency is None else latency,
+        A100.network if bandwidth is None else bandwidth,
+        A100.message / 2 if latency is None else latency,
     )  # fmt: skip
-    return Fleet(device, found, grid)
+    return Fleet(A100, found, grid)
 
 
 def grid_of(module: Module) -> Grid:

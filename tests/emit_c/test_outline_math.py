@@ -136,24 +136,23 @@ def test_where_vectors_can_not_be_handed_over_functions_are_inlined(monkeypatch)
     monkeypatch.setattr(compiler, "version_text", lambda _: told)
     for each, called in (
         (module("f32", ["tanh(x)"], 64), "tanh"),
-        (complex_module("sine"), "sine"),
+        (sine_of_complex(), "sine"),
     ):
         made = emitted(each)
         assert any(called in name for name in made.callees)
         assert not made.program.parts.tiles
 
 
-def complex_module(opcode):
-    """A module that applies a function to a hundred complex numbers."""
+def sine_of_complex():
+    """A module of the sines of a hundred complex numbers."""
     return hlo.parse(
-        "HloModule m\nENTRY e {\n  p = c64[100] parameter(0)\n"
-        f"  ROOT r = c64[100] {opcode}(p)\n}}\n"
+        "HloModule m\nENTRY e {\n  p = c64[100] parameter(0)\n  ROOT r = c64[100] sine(p)\n}\n"
     )
 
 
 def test_complex_functions_call_those_of_their_parts():
     """The complex function is inlined; what it is made of is compiled once for all modules."""
-    made = emitted(complex_module("sine"))
+    made = emitted(sine_of_complex())
     assert "hlo_sine_c64" in made.callees
     apart = made.program.parts.tiles
     assert "hlo_sine_f32" in apart

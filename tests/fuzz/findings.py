@@ -62,14 +62,12 @@ class Findings:
         (self.folder / "counts.json").write_text(json.dumps(told, indent=1) + "\n")
 
 
-def shrunk(text: str, still: Callable[[str], bool], tries: int = TRIES) -> str:
+def shrunk(text: str, still: Callable[[str], bool]) -> str:
     """A text with fewer lines, and then fewer words, of which something is still true.
 
-    Parameters
-    ----------
-    tries : how many texts are asked about at most.
+    At most `TRIES` texts are asked about.
     """
-    left = [tries]
+    left = [TRIES]
     for pattern in (r"[^\n]*\n|[^\n]+$", r"\S+\s*|\s+"):
         parts = re.findall(pattern, text)
         size = max(1, len(parts) // 2)

@@ -41,11 +41,11 @@ def loop(**given):
     return hlo.parse(LOOP.format(**{"compare": "i, limit", "update": "add(i, step)", **given}))
 
 
-def iterations_by_hand(start, step, holds, dtype, most=300):
+def iterations_by_hand(start, step, holds, dtype):
     """How often the loop runs, counted; None if it does not end soon."""
     with np.errstate(over="ignore"):
         value, step = dtype.type(start), dtype.type(step)
-        for iteration in range(most):
+        for iteration in range(300):
             if not holds(value):
                 return iteration
             value = value + step

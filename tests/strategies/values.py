@@ -19,10 +19,10 @@ def dims(min_rank: int = 0, max_rank: int = 3) -> st.SearchStrategy[tuple[int, .
 
 
 def array_shapes(
-    types: st.SearchStrategy[ElementType] = element_types, min_rank: int = 0, max_rank: int = 3
+    types: st.SearchStrategy[ElementType] = element_types,
 ) -> st.SearchStrategy[Shape]:
     """Array shapes in the default layout."""
-    return st.builds(array, types, dims(min_rank, max_rank))
+    return st.builds(array, types, dims())
 
 
 @st.composite
