@@ -13,7 +13,7 @@ call is left.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -84,6 +84,11 @@ class Shards:
         """The shape of a part of an array that is cut evenly."""
         sizes = zip(whole.dims, self.counts, strict=True)
         return whole.with_dims(tuple(size // count for size, count in sizes))
+
+
+def with_sharding(instr: Instruction, sharding: Sharding | None) -> Instruction:
+    """The instruction with another sharding."""
+    return instr.with_(annotations=replace(instr.annotations, sharding=sharding))
 
 
 def uncut(rank: int) -> Shards:

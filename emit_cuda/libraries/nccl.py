@@ -105,21 +105,21 @@ class Nccl:
         arrays : for each array and each member, the addresses of what it brings, and of the result.
         sizes : in bytes, of each array that is brought.
         """
-        ends = self._ends(seats)
-        with self._group():
-            for pairs, size in zip(arrays, sizes, strict=True):
-                for (source, target), end in zip(pairs, ends, strict=True):
-                    both = ctypes.c_void_p(source), ctypes.c_void_p(target)
-                    self._call("AllGather", *both, ctypes.c_size_t(size), _BYTES, *end)
+        self._of_all("AllGather", seats, arrays, sizes)
 
     def broadcast(self, seats: Sequence[Seat], arrays: Ends, sizes: list[int]) -> None:
         """Let all members have the arrays of the first; its parameters are those of `gather`."""
+        self._of_all("Broadcast", seats, arrays, sizes, 0)
+
+    def _of_all(
+        self, name: str, seats: Sequence[Seat], arrays: Ends, sizes: list[int], *root: int
+    ) -> None:
         ends = self._ends(seats)
         with self._group():
             for pairs, size in zip(arrays, sizes, strict=True):
                 for (source, target), end in zip(pairs, ends, strict=True):
                     both = ctypes.c_void_p(source), ctypes.c_void_p(target)
-                    self._call("Broadcast", *both, ctypes.c_size_t(size), _BYTES, 0, *end)
+                    self._call(name, *both, ctypes.c_size_t(size), _BYTES, *root, *end)
 
     def reduce(
         self,

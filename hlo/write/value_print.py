@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from hlo.types.shape import Shape
 
 
-def print_ints(numbers: Iterable[int]) -> str:
+def print_ints(numbers: Iterable[int | str]) -> str:
     """`{0,1}`."""
     return "{" + ",".join(map(str, numbers)) + "}"
 

@@ -13,6 +13,7 @@ import hlo
 from hlo.attributes import CustomCall
 from hlo.attributes.annotations import Annotations
 from hlo.read.quoting import unquote
+from hlo.sharded import with_sharding
 from hlo.types.sharding import Sharding
 from hlo.walk import rebuild
 from hlo.write.sharding_print import print_sharding
@@ -76,7 +77,7 @@ def _with_even_ends(chosen: Module) -> Module:
     plan: dict[Instruction, Instruction] = {}
     for number, instr in enumerate(entry.parameters):
         if is_allowed(free, number):
-            plan[instr] = _with_sharding(instr, _even(_sharding(instr), instr.shape))
+            plan[instr] = with_sharding(instr, _even(_sharding(instr), instr.shape))
     # An empty tuple has a sharding, too, of no array.
     if leaves := entry.root.shape.leaves():
         free = header.allow_spmd_sharding_propagation_to_output
@@ -88,7 +89,7 @@ def _with_even_ends(chosen: Module) -> Module:
             for number, (sharding, (_, shape)) in enumerate(pairs)
         ]
         made = replace(whole, elements=tuple(even)) if whole.kind == "tuple" else even[0]
-        plan[entry.root] = _with_sharding(plan.get(entry.root, entry.root), made)
+        plan[entry.root] = with_sharding(plan.get(entry.root, entry.root), made)
     entry = rebuild(entry, plan)
     header = replace(
         header,
@@ -104,10 +105,6 @@ def _even(sharding: Sharding, shape: Shape) -> Sharding:
     if cut is None or cut.is_even(shape):
         return sharding
     return sharding_of(cut.without(cut.uneven(shape)))
-
-
-def _with_sharding(instr: Instruction, sharding: Sharding) -> Instruction:
-    return instr.with_(annotations=replace(instr.annotations, sharding=sharding))
 
 
 def _sharding(instr: Instruction) -> Sharding:

@@ -106,6 +106,16 @@ def same_truth(want: Any, got: Any) -> bool:
     return str(got) in ("True", "False") and bool(want) == bool(got)
 
 
+def same_items(want: Iterable[Any], got: Iterable[Any]) -> bool:
+    """Equal, whether tuples or lists."""
+    return tuple(want) == tuple(got)
+
+
+def same_in_any_order(want: Iterable[Any], got: Iterable[Any]) -> bool:
+    """The same items, each as often."""
+    return sorted(want) == sorted(got)
+
+
 def result_of(function: Callable[..., Any], call: ShownCall, may_refuse: bool) -> Any:
     """The result of a function, or its refusal."""
     with quiet(), call_limited():

@@ -13,7 +13,7 @@ from hlo.instruction import Instruction
 from hlo.types.element_type import F64
 from hlo.types.shape import array
 from hlo_tools.exercises.answer_process import inside
-from hlo_tools.exercises.calls import ShownCall, compare_calls
+from hlo_tools.exercises.calls import ShownCall, compare_calls, same_items
 from hlo_tools.exercises.exercise import Exercise, Submission
 from hlo_tools.exercises.finding import Mistake, ResultTypeError
 from interpreter.engine.evaluate import evaluate
@@ -84,12 +84,7 @@ def check_surrounding(answer: Submission, effort: SearchEffort) -> Mistake | Non
         arguments = size, start, random.randint(start + 1, size), random.randint(1, 4)
         shown = "size = {}, start = {}, limit = {}, stride = {}".format(*arguments)
         calls.append(ShownCall(arguments, shown))
-    return compare_calls(answer, "surrounding", own_surrounding, calls, same=same_numbers, show=str)
-
-
-def same_numbers(want: Sequence[int], got: Sequence[int]) -> bool:
-    """Equal, whether tuples or lists."""
-    return tuple(want) == tuple(got)
+    return compare_calls(answer, "surrounding", own_surrounding, calls, same=same_items, show=str)
 
 
 def own_cotangents(graph: Graph, root: str, hand_back: HandBack) -> dict[str, float]:

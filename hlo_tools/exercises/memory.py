@@ -12,7 +12,7 @@ from hlo.types.element_type import BF16, F32
 from hlo.verify import verify
 from hlo.walk import names_of, rebuild, rebuild_module
 from hlo_tools.exercises.answer_process import inside
-from hlo_tools.exercises.calls import ShownCall, compare_calls
+from hlo_tools.exercises.calls import ShownCall, compare_calls, same_items
 from hlo_tools.exercises.cases import one_instruction
 from hlo_tools.exercises.exercise import Exercise, Submission, course_folder
 from hlo_tools.exercises.finding import Mistake
@@ -52,12 +52,7 @@ def check_dot_cost(answer: Submission, effort: SearchEffort) -> Mistake | None:
         if case.module.entry.root.opcode == "dot"
     ]
     name, own = "dot_cost", own_dot_cost
-    return compare_calls(answer, name, own, calls, via=of_root, same=same_pair, show=repr)
-
-
-def same_pair(want: Any, got: Any) -> bool:
-    """Two equal pairs."""
-    return tuple(want) == tuple(got)
+    return compare_calls(answer, name, own, calls, via=of_root, same=same_items, show=repr)
 
 
 def random_blocks(random: Random, count: int) -> list[Block]:

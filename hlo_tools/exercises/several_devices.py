@@ -6,7 +6,7 @@ from itertools import pairwise
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from hlo_tools.exercises.calls import ShownCall, compare_calls
+from hlo_tools.exercises.calls import ShownCall, compare_calls, same_in_any_order, same_items
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake, ResultTypeError
 
@@ -40,10 +40,7 @@ def check_division(answer: Submission, _: SearchEffort) -> Mistake | None:
         for cut in sorted({*product[0], *product[1]})
     ]
 
-    def same(want: Any, got: Any) -> bool:
-        return tuple(want) == tuple(got)
-
-    return compare_calls(answer, "division", own_division, calls, same=same, show=repr)
+    return compare_calls(answer, "division", own_division, calls, same=same_items, show=repr)
 
 
 def own_ring_step(rank: int, devices: int, step: int) -> tuple[int, bool]:
@@ -145,10 +142,7 @@ def check_stuck(answer: Submission, effort: SearchEffort) -> Mistake | None:
         ]
         calls.append(ShownCall((programs,), "\n".join(["programs:", *rows])))
 
-    def same(want: Any, got: Any) -> bool:
-        return sorted(want) == sorted(got)
-
-    return compare_calls(answer, "stuck", own_stuck, calls, same=same, show=repr)
+    return compare_calls(answer, "stuck", own_stuck, calls, same=same_in_any_order, show=repr)
 
 
 def own_plan(work: Sequence[Sequence[int]], moves: Sequence[Sequence[int]]) -> list[int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from hlo.operators import BUILDING, Operators
 from hlo_tools.exercises.answer_process import inside
-from hlo_tools.exercises.calls import ShownCall, compare_calls
+from hlo_tools.exercises.calls import ShownCall, compare_calls, same_in_any_order
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake
 
@@ -203,10 +203,7 @@ def check_must_be_constant(answer: Submission, effort: SearchEffort) -> Mistake 
         shown = "\n".join([f"arguments: {', '.join(arguments)}", *rows])
         calls.append(ShownCall((arguments, steps), shown))
 
-    def same(want: Any, got: Any) -> bool:
-        return sorted(want) == sorted(got)
-
-    name = "must_be_constant"
+    name, same = "must_be_constant", same_in_any_order
     return compare_calls(answer, name, own_must_be_constant, calls, same=same, show=repr)
 
 

@@ -64,8 +64,16 @@ class Failing(Protocol):
         ...
 
 
+class OfOneKind:
+    """Failures whose answers begin with their kind: a broken promise, an error, an exit status."""
+
+    def is_same(self, first: str, other: str) -> bool:
+        """Whether the kind is the same."""
+        return first.partition(":")[0] == other.partition(":")[0]
+
+
 @dataclass
-class WrongPass:
+class WrongPass(OfOneKind):
     """A pass that breaks a promise of all passes on a module, as of `hlo check`.
 
     Attributes
@@ -90,13 +98,9 @@ class WrongPass:
         )
         return None if failure is None else f"{failure.kind}: {self.pass_.name}: {failure.message}"
 
-    def is_same(self, first: str, other: str) -> bool:
-        """Whether the kind is the same."""
-        return first.partition(":")[0] == other.partition(":")[0]
-
 
 @dataclass
-class Different:
+class Different(OfOneKind):
     """Two platforms of which one gives another value than the other, or fails."""
 
     platform: Backend
@@ -118,10 +122,6 @@ class Different:
         difference = compare(got[0], want[0], self.promise)
         names = f"{self.platform.name} and {self.reference.name}"
         return None if difference is None else f"value: {names}: {difference}"
-
-    def is_same(self, first: str, other: str) -> bool:
-        """Whether both are different values, or the same error."""
-        return first.partition(":")[0] == other.partition(":")[0]
 
 
 @dataclass
@@ -155,7 +155,7 @@ class NotANumber:
 
 
 @dataclass
-class Command:
+class Command(OfOneKind):
     """A shell command that fails, with the same exit status, on the file of a module.
 
     Attributes
@@ -219,10 +219,6 @@ class Command:
         if self.says not in output:
             return f"the command's output has no `{self.says}`"
         return ""
-
-    def is_same(self, first: str, other: str) -> bool:
-        """Whether the exit status is the same."""
-        return first.partition(":")[0] == other.partition(":")[0]
 
 
 def without_kind(message: str) -> str:

@@ -22,7 +22,8 @@ from hlo_torch.operations.table import (
 )
 from optimizer.derivative.contraction import images_back, kernel_back
 from optimizer.derivative.table import total
-from optimizer.expanders.parts import counting, folded, number, permuted, spread, to_dims
+from optimizer.expanders.linear_algebra.matrices import flipped
+from optimizer.expanders.parts import counting, folded, number, spread, to_dims
 from optimizer.rewriting.make import constant, make, splat
 
 if TYPE_CHECKING:
@@ -299,17 +300,11 @@ def attention_backward(
     kind, dims = value.shape.element_type, scores.shape.dims
     wide, along = scores.shape.element_type, tuple(range(len(dims) - 1))
     weights = make("exponential", scores - spread(to_dims(logsumexp, dims[:-1]), dims, along))
-    of_value = product(_turned(converted(weights, kind)), grad)
+    of_value = product(flipped(converted(weights, kind)), grad)
     inner = total(converted(grad, wide) * converted(result, wide), (len(dims) - 1,))
     of_weights = converted(product(grad, value, transposed=True), wide)
     of_scores = weights * (of_weights - spread(inner, dims, along))
     of_scores = of_scores * (1 / math.sqrt(query.shape.dims[-1]) if scale is None else scale)
     of_scores = converted(of_scores, kind)
-    of_key = _of_own_heads(product(_turned(of_scores), query), own_key)
+    of_key = _of_own_heads(product(flipped(of_scores), query), own_key)
     return product(of_scores, key), of_key, _of_own_heads(of_value, own_value)
-
-
-def _turned(x: Instruction) -> Instruction:
-    """Matrices transposed."""
-    rank = x.shape.rank
-    return permuted(x, [*range(rank - 2), rank - 1, rank - 2])

@@ -134,14 +134,14 @@ class Dataflow:
         self._loops: dict[Value, WhileInterval] = {}
         self._starts: dict[Instruction, list[int]] = {}
         self._handlers = {
-            "async-done": self._async_done,
+            "async-done": self._done,
             "async-start": self._async_start,
             **dict.fromkeys(COLLECTIVE_ENDS, self._collective_done),
             **dict.fromkeys(COLLECTIVE_STARTS, self._collective_start),
             "async-update": self._async_update,
             "call": self._call,
             "conditional": self._conditional,
-            "copy-done": self._copy_done,
+            "copy-done": self._done,
             "copy-start": self._copy_start,
             "while": self._while,
         }
@@ -306,9 +306,10 @@ class Dataflow:
     def _async_update(self, instr: Instruction, _home: Computation) -> tuple[Leaf, ...]:
         return self.at[instr.operands[0]]
 
-    def _async_done(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+    def _done(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
+        """The result, which is first in what copies give at their start, second in others."""
         self._read(self.at[instr.operands[0]], self.timeline.time[instr], home)
-        return self._element(instr.operands[0], 1)
+        return self._element(instr.operands[0], 0 if instr.opcode == "copy-done" else 1)
 
     def _copy_start(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
         """(the copy, the operand, a context)."""
@@ -317,10 +318,6 @@ class Dataflow:
         self._read(operand, now, home)
         values = self._values(instr, "result", now)
         return (*values[: len(operand)], *operand, *values[2 * len(operand) :])
-
-    def _copy_done(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
-        self._read(self.at[instr.operands[0]], self.timeline.time[instr], home)
-        return self._element(instr.operands[0], 0)
 
     def _collective_start(self, instr: Instruction, home: Computation) -> tuple[Leaf, ...]:
         """The results; or the operands, the results, and contexts."""

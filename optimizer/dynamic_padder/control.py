@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from hlo.instruction import Computation
+from hlo.sharded import with_sharding
 from hlo.types.shape import tuple_of
 from hlo.types.sharding import Sharding
 from hlo.walk import called_first
@@ -18,7 +19,7 @@ from optimizer.dynamic_padder.padding import (
     waiting_as_before,
 )
 from optimizer.dynamic_padder.rules import require, rule, unruled
-from optimizer.dynamic_padder.values import Padded, Tree, cut_by, instruction_of, padded_leaves
+from optimizer.dynamic_padder.values import Padded, Tree, instruction_of, padded_leaves
 from optimizer.expanders.parts import number
 from optimizer.partitioning.wishes import leaves_of
 from optimizer.rewriting.make import make
@@ -111,8 +112,8 @@ def _results(
     if instr.annotations.sharding is None:
         return _restored(like, _elements(result))
     if not result.shape.compatible(instr.shape):
-        result = cut_by(result, Sharding("tuple", elements=tuple(shardings)))
-    return _restored(like, map(cut_by, _elements(result), shardings))
+        result = with_sharding(result, Sharding("tuple", elements=tuple(shardings)))
+    return _restored(like, map(with_sharding, _elements(result), shardings))
 
 
 def _shardings(tree: Tree, instr: Instruction) -> Iterator[Sharding]:

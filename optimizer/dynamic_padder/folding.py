@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 from hlo import attributes as a
 from hlo.instruction import Computation
 from hlo.names import NameSupply
+from hlo.sharded import with_sharding
 from hlo.types.element_type import PRED
 from hlo.types.shape import array, tuple_of
 from hlo.walk import rebuild
 from optimizer.dynamic_padder.rules import common, rule, several
-from optimizer.dynamic_padder.values import Padded, Tree, cut_by, static
+from optimizer.dynamic_padder.values import Padded, Tree, static
 from optimizer.expanders.op_expander import element, elements
 from optimizer.expanders.parts import number
 from optimizer.partitioning.wishes import leaves_of
@@ -71,9 +72,9 @@ def fold(instr: Instruction, values: Sequence[Instruction], folded: Sizes, left:
         called=(_counting(instr.called[0]),),
         control_predecessors=(),
     )
-    parts = elements(cut_by(whole, None))[:count]
+    parts = elements(with_sharding(whole, None))[:count]
     shardings = (sharding for _, _, sharding in leaves_of(instr))
-    results = tuple(Padded(cut_by(*pair), left) for pair in zip(parts, shardings, strict=True))
+    results = tuple(Padded(part, left) for part in map(with_sharding, parts, shardings))
     return results if instr.shape.is_tuple else results[0]
 
 

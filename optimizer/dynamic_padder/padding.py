@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from hlo import attributes as a
 from hlo.build import module as build_module
 from hlo.instruction import Computation
+from hlo.sharded import with_sharding
 from hlo.types.element_type import S32
 from hlo.types.shape import UNBOUNDED, array, tuple_of
 from hlo.walk import called_first
@@ -22,7 +23,7 @@ from optimizer.dynamic_padder.rules import (
     refusal,
     unruled,
 )
-from optimizer.dynamic_padder.values import Padded, Tree, cut_by, padded_leaves, static
+from optimizer.dynamic_padder.values import Padded, Tree, padded_leaves, static
 from optimizer.expanders.parts import number
 from optimizer.log import Log
 from optimizer.rewriting.adopting import new_below
@@ -118,7 +119,7 @@ def _sharded(value: Instruction, root: Instruction) -> Instruction:
         return value
     if value.opcode not in ("tuple", "custom-call"):
         value = make("copy", value)  # it may have users, and a sharding of its own
-    return cut_by(value, sharding)
+    return with_sharding(value, sharding)
 
 
 def padded(instr: Instruction, operands: Sequence[Tree]) -> Tree:

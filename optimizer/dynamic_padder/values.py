@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Instruction
     from hlo.types.shape import Shape
-    from hlo.types.sharding import Sharding
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,3 @@ def padded_leaves(tree: Tree) -> list[Padded]:
     if isinstance(tree, tuple):
         return [leaf for element in tree for leaf in padded_leaves(element)]
     return [tree]
-
-
-def cut_by(instr: Instruction, sharding: Sharding | None) -> Instruction:
-    """The instruction with another sharding."""
-    return instr.with_(annotations=replace(instr.annotations, sharding=sharding))

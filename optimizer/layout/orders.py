@@ -26,11 +26,6 @@ def order_of(shape: Shape) -> Order:
     return shape.layout.minor_to_major if shape.layout else rows(shape.rank)
 
 
-def spelled(order: Order) -> str:
-    """As HLO text spells it: `{1,0}`."""
-    return f"{{{','.join(map(str, order))}}}"
-
-
 def rows(rank: int) -> Order:
     """The row-major order: the last dimension varies fastest."""
     return tuple(range(rank - 1, -1, -1))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from hlo import attributes as a
 from hlo.opcode import FORWARDING
+from hlo.write.value_print import print_ints
 from optimizer.layout.flow import FREE, can_have, carries, operand_order, result_order
 from optimizer.layout.orders import (
     Dims,
@@ -22,7 +23,6 @@ from optimizer.layout.orders import (
     rows,
     same_memory,
     same_order,
-    spelled,
     with_order,
 )
 from optimizer.layout.policy import demanded, yielded
@@ -72,7 +72,7 @@ class LayoutChoice:
 
     def __str__(self) -> str:
         """One line."""
-        return f"{spelled(self.order)} ({self.rule}): {self.tell()}"
+        return f"{print_ints(self.order)} ({self.rule}): {self.tell()}"
 
 
 @dataclass(frozen=True)
@@ -346,6 +346,6 @@ def _rule(best: Order, offer: Order | None, votes: list[Vote]) -> str:
 
 
 def _numbers(costs: Mapping[Order, int], votes: list[Vote]) -> str:
-    copies = ", ".join(f"{spelled(order)} copies {n} bytes" for order, n in costs.items())
-    users = ", ".join(f"%{vote.user} wants {spelled(vote.order)}" for vote in votes)
+    copies = ", ".join(f"{print_ints(order)} copies {n} bytes" for order, n in costs.items())
+    users = ", ".join(f"%{vote.user} wants {print_ints(vote.order)}" for vote in votes)
     return f"{copies}; {users or 'no user minds'}"

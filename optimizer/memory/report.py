@@ -99,12 +99,18 @@ def _sums(assignment: BufferAssignment) -> Iterator[str]:
     yield f"{'total allocation':>30}: {_spelled(total)}"
 
 
-def _spelled(size: int) -> str:
+def in_units(size: int) -> tuple[float, str]:
+    """Bytes as a number of the unit that suits them, and the unit."""
     number, unit = float(size), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if number < 1024:
             break
         number, unit = number / 1024, larger
+    return number, unit
+
+
+def _spelled(size: int) -> str:
+    number, unit = in_units(size)
     return f"{size}B" if unit == "B" else f"{number:.2f}{unit} ({size}B)"
 
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hlo.sharded import with_sharding
 from hlo.types.sharding import Sharding
 from hlo.walk import rebuild, rebuild_module
 from optimizer.partitioning.cuts import CutAxis, combined, sharding_of, whole
@@ -80,9 +81,9 @@ class AutoSharding:
         plan: dict[Instruction, Instruction] = {}
         for instr in module.entry.parameters:
             if instr.name in free:
-                plan[instr] = _sharded(instr, sharding_of(cuts[instr.name]))
+                plan[instr] = with_sharding(instr, sharding_of(cuts[instr.name]))
         if root.annotations.sharding is None and root not in plan and best.results:
-            plan[root] = _sharded(root, best.results)
+            plan[root] = with_sharding(root, best.results)
         plan = {old: new for old, new in plan.items() if log.rewrite("shard", old, new)}
         return rebuild_module(
             module, lambda c: rebuild(c, plan) if c is module.entry else c, prune=False
@@ -92,10 +93,6 @@ class AutoSharding:
 def _is_free(parameter: Instruction) -> bool:
     shape = parameter.shape
     return parameter.annotations.sharding is None and shape.is_array and not shape.is_dynamic
-
-
-def _sharded(instr: Instruction, sharding: Sharding) -> Instruction:
-    return instr.with_(annotations=replace(instr.annotations, sharding=sharding))
 
 
 def _axes(mesh: tuple[int, ...]) -> Iterator[CutAxis]:
@@ -202,7 +199,7 @@ class CutSearch:
         """The module with these cuts, and all others left to propagation."""
         entry = self.module.entry
         plan = {
-            p: _sharded(p, sharding_of(chosen[p.name]))
+            p: with_sharding(p, sharding_of(chosen[p.name]))
             for p in entry.parameters if p.name in chosen
         }  # fmt: skip
         left = tuple(

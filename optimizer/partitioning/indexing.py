@@ -26,7 +26,7 @@ from optimizer.partitioning.division import (
     piece_of,
     rewritten,
 )
-from optimizer.partitioning.reductions import added_up, sums_moved
+from optimizer.partitioning.reductions import added_up, passes_or_sums, sums_moved
 from optimizer.partitioning.sharding_rules import PASS_THROUGH, REDUCTION, Factor
 from optimizer.rewriting.make import make, splat
 
@@ -57,10 +57,6 @@ def _own_start(start: Instruction, axis: CutAxis, block: int, last: int) -> Inst
 # ---------------------------------------------------------------------- slices at run time
 
 
-def _slices(_site: DivisionSite, factor: Factor, _axis: CutAxis) -> bool:
-    return factor.kind in (PASS_THROUGH, REDUCTION)
-
-
 def _dynamic_slice(site: DivisionSite, plan: FactorPlan) -> Instruction:
     """The rows of a slice that a device has, and nothing in place of others."""
     part = piece_of(site, plan, 0)
@@ -79,7 +75,7 @@ def _dynamic_slice(site: DivisionSite, plan: FactorPlan) -> Instruction:
     return added_up(site, plan, part_sliced)
 
 
-STRATEGIES["dynamic-slice"] = Strategy(_slices, sums_moved, _dynamic_slice)
+STRATEGIES["dynamic-slice"] = Strategy(passes_or_sums, sums_moved, _dynamic_slice)
 
 
 def _dynamic_update_slice(site: DivisionSite, plan: FactorPlan) -> Instruction:

@@ -155,7 +155,8 @@ STRATEGIES["reduce-window"] = replace(STRATEGIES["slice"], allows=_reduces_windo
 # ------------------------------------------------------------------------- sums of products
 
 
-def _contracts(_site: DivisionSite, factor: Factor, _axis: CutAxis) -> bool:
+def passes_or_sums(_site: DivisionSite, factor: Factor, _axis: CutAxis) -> bool:
+    """Whether a factor is a dimension of the result, or one that is summed up."""
     return factor.kind in (PASS_THROUGH, REDUCTION)
 
 
@@ -168,7 +169,7 @@ def _dot(site: DivisionSite, plan: FactorPlan) -> Instruction:
     return added_up(site, plan, rewritten(site, plan, sides))
 
 
-STRATEGIES["dot"] = Strategy(_contracts, sums_moved, _dot)
+STRATEGIES["dot"] = Strategy(passes_or_sums, sums_moved, _dot)
 
 
 def _convolves(site: DivisionSite, factor: Factor, axis: CutAxis) -> bool:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hlo.errors.error import HloError
 from hlo.frontends.protobuf.shapes import (
-    braced,
     literal_of,
     quoted,
     shape_text,
 )
 from hlo.frontends.protobuf.shardings import axes_text, mesh_text, sharding_text
 from hlo.write.literal_print import print_literal
+from hlo.write.value_print import print_ints
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def _plain(instr: Any, key: str, spec: AttributeSpec) -> Field:
         text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
         return quoted(text) if text or spec.required else None
     if spec.kind == "ints":
-        return braced(value) if value or spec.required else None
+        return print_ints(value) if value or spec.required else None
     if spec.kind == "word":
         return word(instr, key) or None
     return f"{value:.9g}" if isinstance(value, float) else str(value)
@@ -67,7 +67,7 @@ def word(message: Any, key: str) -> str:
 
 
 def _lists(lists: Any) -> str:
-    return f"{{{','.join(map(braced, lists))}}}"
+    return f"{{{','.join(map(print_ints, lists))}}}"
 
 
 def _window(instr: Any) -> Field:
@@ -124,7 +124,7 @@ def _dot(name: str) -> Callable[[Any], Field]:
         if instr.HasField("ragged_dot_dimension_numbers"):
             numbers = instr.ragged_dot_dimension_numbers.dot_dimension_numbers
         field = getattr(numbers, name)
-        return braced(field) if field else None
+        return print_ints(field) if field else None
 
     return find
 
@@ -138,7 +138,7 @@ def _of(message: str, name: str, always: bool = True) -> Callable[[Any], Field]:
             return str(value).lower()
         if isinstance(value, int):
             return str(value)
-        return braced(value) if value or always else None
+        return print_ints(value) if value or always else None
 
     return find
 
@@ -165,7 +165,7 @@ def _tail(instr: Any, key: str) -> str:
 def _slice_sizes(instr: Any) -> Field:
     """Of a gather; or, one list after the other, of the slices that a permute in place moves."""
     if instr.opcode == "gather":
-        return braced(instr.gather_slice_sizes)
+        return print_ints(instr.gather_slice_sizes)
     shape = instr.shape.tuple_shapes[0] if instr.shape.tuple_shapes else instr.shape
     sizes, rank = list(instr.dynamic_slice_sizes), len(shape.dimensions)
     if not sizes:
@@ -184,7 +184,7 @@ def _padding(instr: Any) -> Field:
 def _dimensions(instr: Any) -> Field:
     # Without any, an all-to-all works on tuples.
     has_none = instr.opcode == "all-to-all" and not instr.dimensions
-    return None if has_none else braced(instr.dimensions)
+    return None if has_none else print_ints(instr.dimensions)
 
 
 def _precision(instr: Any) -> Field:
@@ -225,7 +225,8 @@ def _by_axes(groups: Any) -> str:
 
 def _aliases(instr: Any) -> Field:
     parts = [
-        f"{braced(a.output_shape_index)}: ({a.operand_index}, {braced(a.operand_shape_index)})"
+        f"{print_ints(a.output_shape_index)}: "
+        f"({a.operand_index}, {print_ints(a.operand_shape_index)})"
         for a in instr.output_operand_aliasing
     ]
     return f"{{{', '.join(parts)}}}" if parts else None
@@ -257,7 +258,7 @@ def _shaped(value: Literal) -> str:
 
 def _replication(instr: Any) -> Field:
     leaves = instr.parameter_replication.replicated_at_leaf_buffers
-    return braced(str(leaf).lower() for leaf in leaves) if leaves else None
+    return print_ints(str(leaf).lower() for leaf in leaves) if leaves else None
 
 
 def _prefetch(instr: Any) -> Field:

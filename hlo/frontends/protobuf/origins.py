@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hlo.frontends.protobuf.shapes import braced, quoted
+from hlo.frontends.protobuf.shapes import quoted
+from hlo.write.value_print import print_ints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ def origin_text(instr: Any) -> str:
 
 def array_text(array: Any) -> str:
     """An array of the program at first: `{"while" {1}}`."""
-    path = f" {braced(array.shape_index)}" if array.shape_index else ""
+    path = f" {print_ints(array.shape_index)}" if array.shape_index else ""
     return f"{{{quoted(array.instruction_name)}{path}}}"
 
 

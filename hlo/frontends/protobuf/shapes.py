@@ -12,17 +12,12 @@ from hlo.types.literal import Literal, literal
 from hlo.types.shape import Layout, Shape, array, tuple_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 # Element types whose names in the messages are others than in text.
 _NAMES = {"OPAQUE_TYPE": "opaque", "TUPLE": "tuple"}
 # The field of a literal's elements, for types that are not packed into bytes.
 REPEATED = {"pred", "s32", "s64", "u32", "u64", "f32", "f64", "c64", "c128"}
-
-
-def braced(numbers: Iterable[Any]) -> str:
-    """Numbers as text: `{1,2}`."""
-    return f"{{{','.join(map(str, numbers))}}}"
 
 
 def type_name(shape: Any) -> str:

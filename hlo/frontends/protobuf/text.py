@@ -12,7 +12,6 @@ from hlo.errors.error import HloError
 from hlo.frontends.protobuf.attributes import attribute_text
 from hlo.frontends.protobuf.origins import origin_text, recovery_text, statistics_text
 from hlo.frontends.protobuf.shapes import (
-    braced,
     literal_of,
     metadata_text,
     quoted,
@@ -23,6 +22,7 @@ from hlo.frontends.protobuf.shardings import sharding_text
 from hlo.opcode import OPCODES, Opcode
 from hlo.wording import counted
 from hlo.write.literal_print import print_literal
+from hlo.write.value_print import print_ints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,14 +62,14 @@ def _header(module: Any) -> str:
     if module.HasField("schedule") and module.schedule.sequences:
         words.append("is_scheduled=true")
     aliases = [
-        f"{braced(e.output_shape_index)}: ({e.parameter_number}, "
-        f"{braced(e.parameter_shape_index)}, {'must' if e.kind == 2 else 'may'}-alias)"
+        f"{print_ints(e.output_shape_index)}: ({e.parameter_number}, "
+        f"{print_ints(e.parameter_shape_index)}, {'must' if e.kind == 2 else 'may'}-alias)"
         for e in module.input_output_alias.entries
     ]
     if aliases:
         words.append(f"input_output_alias={{ {', '.join(aliases)} }}")
     donors = [
-        f"({e.parameter_number}, {braced(e.parameter_shape_index)})"
+        f"({e.parameter_number}, {print_ints(e.parameter_shape_index)})"
         for e in module.buffer_donor.entries
     ]
     if donors:

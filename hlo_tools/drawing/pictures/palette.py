@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from hlo_tools.drawing.pictures.families import family_of
+from optimizer.memory.report import in_units
 
 if TYPE_CHECKING:
     from optimizer.analysis.dataflow import Value
@@ -44,11 +45,7 @@ def text(x: float, y: float, content: str, kind: str = "", **attrs: str) -> str:
 
 def spelled(size: int) -> str:
     """Bytes with the unit that suits them."""
-    number, unit = float(size), "B"
-    for larger in ("KiB", "MiB", "GiB", "TiB"):
-        if number < 1024:
-            break
-        number, unit = number / 1024, larger
+    number, unit = in_units(size)
     return f"{size} B" if unit == "B" else f"{number:.3g} {unit}"
 
 

@@ -2,7 +2,7 @@
 
 Eigh(A)   =>   V = I
                again and again, for each pair p < q:
-                   A = J^H A J,  V = V J    where J iterations p against q so that A[p, q] becomes 0
+                   A = J^H A J,  V = V J    where J rotates p against q so that A[p, q] becomes 0
                w = diagonal of A, V and w sorted by w
 
 A rotation that clears one element disturbs others, but the sum of squares off the diagonal falls
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hlo.attributes import CustomCall
-from hlo.types.element_type import S32
 from interpreter.custom_calls.signatures import problem_of
 from interpreter.numbers.compare import ROUNDING
 from optimizer.expanders.linear_algebra.cholesky_expander import repeated
@@ -33,12 +32,13 @@ from optimizer.expanders.linear_algebra.matrices import (
     block,
     conjugate,
     flipped,
+    mask_by_place,
     scaled,
     times,
     with_block,
 )
 from optimizer.expanders.op_expander import ExpansionSite, element, expander
-from optimizer.expanders.parts import counting, cut, folded, full, number, spread, to_dims
+from optimizer.expanders.parts import cut, folded, full, number, spread, to_dims
 from optimizer.rewriting.make import constant, make
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def rotated_away(site: ExpansionSite) -> Instruction:
     config = site.instr.annotations.backend_config.strip('"')
     matrix, back = scaled(site, whole(site.instr.operands[0], lower=config.startswith("1")))
     n = matrix.shape.dims[-1]
-    on_diagonal = diagonal_of(matrix)
+    on_diagonal = mask_by_place(matrix, "EQ")
     vectors = make("select", on_diagonal, full(1, matrix), full(0, matrix))
     pairs = list(combinations(range(n), 2))
     if pairs:
@@ -91,20 +91,13 @@ def rotated_away(site: ExpansionSite) -> Instruction:
     return sorted_by_value(site, matrix, vectors, back)
 
 
-def diagonal_of(matrix: Instruction) -> Instruction:
-    """A mask of the diagonal of matrices."""
-    dims, rank = matrix.shape.dims, matrix.shape.rank
-    rows, columns = (counting(S32, dims, d) for d in (rank - 2, rank - 1))
-    return make("compare", rows, columns, direction="EQ")
-
-
 def whole(x: Instruction, *, lower: bool) -> Instruction:
     """The Hermitian matrix of which one triangle is given."""
     triangle = below_diagonal(x if lower else flipped(conjugate(x)))
     both = make("add", triangle, flipped(conjugate(triangle)))
     real = make("real", x) if x.shape.element_type.is_complex else x
     middle = make("complex", real, full(0, real)) if real is not x else x
-    return make("select", diagonal_of(x), middle, both)
+    return make("select", mask_by_place(x, "EQ"), middle, both)
 
 
 def rotate(
@@ -164,7 +157,7 @@ def sorted_by_value(
     """
     dims, rank = matrix.shape.dims, matrix.shape.rank
     real = make("real", matrix) if matrix.shape.element_type.is_complex else matrix
-    only = make("select", diagonal_of(real), real, full(0, real))
+    only = make("select", mask_by_place(real, "EQ"), real, full(0, real))
     add = site.binary("add", real.shape.element_type)
     zero = number(0, real.shape.element_type)
     values = folded(only, zero, [rank - 2], add)

@@ -33,14 +33,14 @@ def conjugate(x: Instruction) -> Instruction:
 
 def below_diagonal(x: Instruction) -> Instruction:
     """The matrices with 0 on the diagonal and above it."""
-    return make("select", is_below_diagonal(x), x, full(0, x))
+    return make("select", mask_by_place(x, "GT"), x, full(0, x))
 
 
-def is_below_diagonal(x: Instruction) -> Instruction:
-    """A mask of the elements below the diagonals of matrices."""
+def mask_by_place(x: Instruction, direction: str) -> Instruction:
+    """A mask of elements by how rows compare to columns: `EQ` is the diagonal, `GT` below it."""
     dims, rank = x.shape.dims, x.shape.rank
     rows, columns = (counting(S32, dims, d) for d in (rank - 2, rank - 1))
-    return make("compare", rows, columns, direction="GT")
+    return make("compare", rows, columns, direction=direction)
 
 
 def product(x: Instruction, y: Instruction) -> Instruction:

@@ -24,7 +24,7 @@ from optimizer.expanders.linear_algebra.matrices import (
     block,
     conjugate,
     flipped,
-    is_below_diagonal,
+    mask_by_place,
     product,
     scaled,
     times,
@@ -86,7 +86,7 @@ def reflections(site: ExpansionSite) -> Instruction:
     packed, taus = site.repeat(count, [operand, taus], step)
     return make(
         "tuple",
-        make("select", is_below_diagonal(packed), packed, times(packed, back)),
+        make("select", mask_by_place(packed, "GT"), packed, times(packed, back)),
         taus,
     )
 

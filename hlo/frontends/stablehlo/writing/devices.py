@@ -13,7 +13,7 @@ from hlo.attributes import (
     Outfeed,
     RaggedAllToAll,
 )
-from hlo.frontends.stablehlo.writing.movement import one
+from hlo.frontends.stablehlo.writing.movement import one, reshaped
 from hlo.frontends.stablehlo.writing.reductions import several
 from hlo.frontends.stablehlo.writing.table import Tree, unsayable, writes
 from hlo.frontends.stablehlo.writing.trees import leaves, packed
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from hlo.frontends.stablehlo.writing.operation import MlirValue
     from hlo.frontends.stablehlo.writing.table import WritingScope
     from hlo.instruction import Instruction
-    from hlo.types.shape import Shape
 
 # Kinds of channels: from device to device, from device to host, and back.
 _DEVICES, _TO_HOST, _FROM_HOST = 1, 2, 3
@@ -46,12 +45,6 @@ def _together(instr: Instruction) -> dict[str, str]:
     if getattr(attrs, "use_global_device_ids", False):
         pairs["use_global_device_ids"] = ""
     return pairs
-
-
-@writes("replica-id", "partition-id")
-def number(scope: WritingScope, instr: Instruction) -> Tree:
-    """The number of this device."""
-    return one(scope, instr, instr.opcode.replace("-", "_"), {})
 
 
 @writes("all-reduce", "all-reduce-start")
@@ -94,7 +87,7 @@ def all_to_all(scope: WritingScope, instr: Instruction) -> Tree:
     shape, count = instr.operands[0].shape, len(instr.operands)
     front = array(shape.element_type, (1, *shape.dims))
     stack = array(shape.element_type, (count, *shape.dims))
-    pieces = [_as(scope, scope.value(operand), front) for operand in instr.operands]
+    pieces = [reshaped(scope, scope.value(operand), front) for operand in instr.operands]
     whole = scope.op("stablehlo.concatenate", pieces, [stack], {"dimension": "0 : i64"})
     moved = scope.op(
         "stablehlo.all_to_all", whole, [stack], {**_cut(0, count), **_named(instr, count)}
@@ -107,7 +100,7 @@ def all_to_all(scope: WritingScope, instr: Instruction) -> Tree:
             "strides": numbers([1] * (shape.rank + 1)),
         }
         (piece,) = scope.op("stablehlo.slice", moved, [front], at)
-        parts.append(_as(scope, piece, shape))
+        parts.append(reshaped(scope, piece, shape))
     return tuple(parts) if instr.shape.is_tuple else parts[0]
 
 
@@ -125,10 +118,6 @@ def _cut(dimension: int, count: int) -> dict[str, str]:
         "concat_dimension": f"{dimension} : i64",
         "split_count": f"{count} : i64",
     }
-
-
-def _as(scope: WritingScope, value: MlirValue, shape: Shape) -> MlirValue:
-    return scope.op("stablehlo.reshape", [value], [shape])[0]
 
 
 @writes("ragged-all-to-all")

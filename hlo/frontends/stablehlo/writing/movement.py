@@ -71,7 +71,7 @@ def broadcast(scope: WritingScope, instr: Instruction) -> Tree:
     return one(scope, instr, "broadcast_in_dim", {"broadcast_dimensions": dimensions})
 
 
-@writes("reshape", "bitcast-convert", "convert")
+@writes("reshape", "bitcast-convert", "convert", "replica-id", "partition-id")
 def with_shape(scope: WritingScope, instr: Instruction) -> Tree:
     """An opcode that is told nothing but its result's shape."""
     return one(scope, instr, instr.opcode.replace("-", "_"), {})
@@ -94,7 +94,7 @@ def bitcast(scope: WritingScope, instr: Instruction) -> Tree:
     if kinds[0] is not kinds[1]:
         value = _as_type(scope, value, lying, wanted)
     else:
-        value = _reshaped(scope, value, wanted)
+        value = reshaped(scope, value, wanted)
     back = [orders[1].index(d) for d in range(after.rank)]
     return _transposed(scope, value, array(kinds[1], after.dims), back)
 
@@ -107,7 +107,8 @@ def _transposed(
     return scope.op("stablehlo.transpose", [value], [shape], {"permutation": numbers(order)})[0]
 
 
-def _reshaped(scope: WritingScope, value: MlirValue, shape: Shape) -> MlirValue:
+def reshaped(scope: WritingScope, value: MlirValue, shape: Shape) -> MlirValue:
+    """A value of the same elements in another shape."""
     return scope.op("stablehlo.reshape", [value], [shape])[0]
 
 
@@ -116,13 +117,13 @@ def _as_type(scope: WritingScope, value: MlirValue, before: Shape, after: Shape)
     kinds = before.element_type, after.element_type
     count = max(kinds[0].bits // kinds[1].bits, kinds[1].bits // kinds[0].bits)
     if kinds[0].bits < kinds[1].bits:
-        value = _reshaped(scope, value, array(kinds[0], (after.size, count)))
+        value = reshaped(scope, value, array(kinds[0], (after.size, count)))
         value = scope.op("stablehlo.bitcast_convert", [value], [array(kinds[1], (after.size,))])[0]
     else:
-        value = _reshaped(scope, value, array(kinds[0], (before.size,)))
+        value = reshaped(scope, value, array(kinds[0], (before.size,)))
         dims = (before.size, count) if count > 1 else (before.size,)
         value = scope.op("stablehlo.bitcast_convert", [value], [array(kinds[1], dims)])[0]
-    return _reshaped(scope, value, after)
+    return reshaped(scope, value, after)
 
 
 @writes("transpose")
@@ -200,7 +201,7 @@ def _scalars(scope: WritingScope, operand: Instruction, rank: int) -> list[MlirV
             "strides": numbers([1]),
         }
         (piece,) = scope.op("stablehlo.slice", [value], [array(kind, (1,))], at)
-        starts.append(_reshaped(scope, piece, array(kind)))
+        starts.append(reshaped(scope, piece, array(kind)))
     return starts
 
 
@@ -227,7 +228,7 @@ def dynamic_reshape(scope: WritingScope, instr: Instruction) -> Tree:
     """A reshape whose sizes come at run time: in StableHLO they are one array."""
     operand, *sizes = (scope.value(operand) for operand in instr.operands)
     kind = instr.operands[1].shape.element_type
-    pieces = [_reshaped(scope, size, array(kind, (1,))) for size in sizes]
+    pieces = [reshaped(scope, size, array(kind, (1,))) for size in sizes]
     whole = scope.op(
         "stablehlo.concatenate", pieces, [array(kind, (len(pieces),))], {"dimension": "0 : i64"}
     )
