@@ -2,7 +2,7 @@
 
 A primitive checks by formulas that it is legal (`legality`). For those who listen (`trace`), it
 also states what must hold, of the loops before and after; `hlo opt --stage loops --prove` gives
-this to a solver. There are five kinds:
+this to a solver. There are six kinds:
 
 | obligation | of | claim |
 | --- | --- | --- |
@@ -10,6 +10,7 @@ this to a solver. There are five kinds:
 | `AccessDistance` | all that change an order, or an array | accesses meet at no other distances |
 | `SameValue` | unswitch, hoist | a tree has one value in all iterations |
 | `AnyOrder` | rfactor, vectorize | numbers may be folded in any order |
+| `Staged` | tiles of a GPU, folds of parts | an array has for one loop what another stored for it |
 | `Unproved` | fission (second half), ... | a claim that no solver is given |
 """
 
@@ -106,6 +107,37 @@ class AnyOrder:
     start: Expr | None = None
 
 
+class StagedElement(NamedTuple):
+    """An element of an array through which a loop tells another one something.
+
+    Attributes
+    ----------
+    place : its index.
+    what : numbers that say of what it is, as of a row and a column.
+    counters : the values of the names in these.
+    """
+
+    place: Expr
+    what: tuple[Expr, ...]
+    counters: Mapping[str, range]
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """An array has, where a loop loads it, what another loop has stored of the same.
+
+    Attributes
+    ----------
+    stores : the counters of the loop that stores, in the iteration that stores what the other one
+        loads, by that one's counters.
+    """
+
+    array: str
+    stored: StagedElement
+    loaded: StagedElement
+    stores: Mapping[str, Expr]
+
+
 @dataclass(frozen=True, slots=True)
 class Unproved:
     """A claim that no solver is given, as only the schedule knows whether it holds.
@@ -119,7 +151,7 @@ class Unproved:
     because: str
 
 
-Obligation = AccessDistance | SameIterations | SameValue | AnyOrder | Unproved
+Obligation = AccessDistance | SameIterations | SameValue | AnyOrder | Staged | Unproved
 # The obligations of the primitive that is being applied; None where nobody listens.
 OBLIGATIONS: ContextVar[list[Obligation] | None] = ContextVar("obligations", default=None)
 

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from codegen.expressions import THREAD_X, THREAD_Y, Name, binary, indexed, item
-from codegen.schedule.obligations import Unproved, granted
+from codegen.schedule.obligations import Staged, StagedElement, granted
 from codegen.schedule.order import bind
 from codegen.schedule.rfactor import deal
 from codegen.schedule.trace import applied
@@ -118,7 +118,11 @@ class ColumnTiles:
         for part in parts:
             made = (part.with_body(made),)
         tiles = For(tile, self.tiles, made, parallel=True)
-        granted(Unproved("a block folds its parts of columns", "both are the same columns"))
+        same = {lanes.name: range(WARP), k: range(WARP), "n": range(self.width)}
+        place = indexed(at + counter("n", self.width) * TILE)
+        names = {name: Name(name) for name in same}
+        part = StagedElement(place, tuple(names.values()), same)
+        granted(*(Staged(array.name, part, part, names) for array in arrays.values()))
         reason = "a block has stored all parts of its columns, when it folds them"
         applied(f"tile by {self.columns} columns, staged in shared memory", reason, column, [tiles])
         return rows.with_body([tiles])

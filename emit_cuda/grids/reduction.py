@@ -23,10 +23,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from codegen.elements.folds import all_joined
-from codegen.expressions import BLOCK_X, THREAD_X, Name, item
+from codegen.expressions import BLOCK_X, THREAD_X, Name, indexed, item
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.divide import divide
-from codegen.schedule.obligations import Unproved, granted
+from codegen.schedule.obligations import Staged, StagedElement, granted
 from codegen.schedule.order import bind
 from codegen.schedule.rfactor import begun, deal, in_part, neutral_elements
 from codegen.schedule.strip_mine import strip_mine
@@ -191,7 +191,17 @@ def _in_parts(kernel: CudaKernel, nest: FoldNest, size: int) -> tuple[FoldNest, 
     joined = all_joined([(op, Name(total), stored[total]) for op, total in folds])
     last = For(name, number, wrapped(joined, nest.kinds), reductions=folds)
     second = nest.with_fold(last)
-    granted(Unproved("a launch reads what the one before it has stored", "indices are the same"))
+    around = {loop.name: range(trips(loop)) for loop in nest.loops}
+    of_part, r = counter(first.loops[-1].name, count) // size, counter(name, number)
+    stored, loaded = (
+        StagedElement(indexed(nest.result * number + n), (indexed(nest.result), indexed(n)), names)
+        for n, names in (
+            (of_part, {**around, first.loops[-1].name: range(0, count, size)}),
+            (r, {**around, name: range(number)}),
+        )
+    )
+    by = {**{n: Name(n) for n in around}, first.loops[-1].name: Name(name) * size}
+    granted(*(Staged(room.name, stored, loaded, by) for room in rooms.values()))
     reason = "parts may be folded in any order, after all of them are stored"
     applied(f"fold {number} parts", reason, nest.nest, [first.nest, second.nest])
     return first, second

@@ -18,13 +18,23 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import BLOCK_X, THREAD_X, THREAD_Y, Name, binary, conjoined, indexed, item
+from codegen.expressions import (
+    BLOCK_X,
+    THREAD_X,
+    THREAD_Y,
+    Group,
+    Name,
+    binary,
+    conjoined,
+    indexed,
+    item,
+)
 from codegen.kinds import number_of
 from codegen.schedule.coalesce import coalesce
 from codegen.schedule.interchange import reorder
 from codegen.schedule.legality import IllegalError
 from codegen.schedule.loop import LoopView
-from codegen.schedule.obligations import Unproved, granted
+from codegen.schedule.obligations import Staged, StagedElement, granted
 from codegen.schedule.order import bind
 from codegen.schedule.strip_mine import strip_mine
 from codegen.schedule.trace import applied
@@ -71,6 +81,19 @@ class TileShape:
     def pitch(self, read: TransposedRead) -> int:
         """Elements from one row in shared memory to the next, which begins in another bank."""
         return self.edge + max(1, WORD // (read.bytes * self.width))
+
+    def staged(self, tile: Name, read: TransposedRead) -> Staged:
+        """The claim that a row of the result finds in a tile what is copied by columns."""
+        width, names = self.width, ("r", "c", "v")
+        counters = dict(zip(names, map(range, (self.edge, self.edge // width, width)), strict=True))
+        r, c, v = map(Name, names)
+        wide, pitch = c * width + v, self.pitch(read)
+        return Staged(
+            tile.name,
+            StagedElement(r * pitch + wide, (wide, r), counters),
+            StagedElement(Group(wide) * pitch + r, (r, wide), counters),
+            {"r": wide, "c": r / width, "v": r % width},
+        )
 
 
 def transposed_by_tiles(kernel: CudaKernel, nest: For) -> For:
@@ -182,7 +205,7 @@ class _TransposedTiles:
 
         loops = [self._over_tile(tile, do) for do in (read, compute)]
         blocks = For(counted, prod(grid), (*shared, *loops), parallel=True)
-        granted(Unproved("a block copies what it reads", "both are the same rows and columns"))
+        granted(*(tile.staged(name, read) for read, name in tiles.items()))
         reason = "a block has copied all that it reads transposed"
         applied(f"tile by {edge}, staged in shared memory", reason, self.rows, [blocks])
         return bind(blocks.with_body([*shared, *map(_on_threads, loops)]), BLOCK_X)

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Cast, Index, Load, Name, item
+from codegen.expressions import Cast, Index, Load, Name, binary, item
 from codegen.kinds import Pointer, Vector, base_of, number_of
 from codegen.schedule.legality import IllegalError
-from codegen.schedule.obligations import Unproved, granted
+from codegen.schedule.loop import LoopView
+from codegen.schedule.obligations import SameValue, granted, is_heard
 from codegen.schedule.trace import applied
 from codegen.statements import (
     Assign,
@@ -58,12 +59,16 @@ def packed(kernel: Kernel, loop: For) -> list[Statement]:
         if nothing that is loaded or stored is known to be one vector.
     """
     assert isinstance(loop.stop, int)
-    pack = Pack(kernel, loop.name, loop.stop).loop(loop.body)
+    writer = Pack(kernel, loop.name, loop.stop)
+    pack = writer.loop(loop.body)
     if pack is None:
         raise IllegalError(f"no elements of the loop over {loop.name} are one vector in memory")
-    granted(
-        Unproved("vectors in memory are the elements of all iterations", "the index map says so")
-    )
+    for number in writer.numbers if is_heard() else ():
+        # The elements of all iterations are side by side, and in one vector.
+        own = frozenset({*number.names} - {loop.name})
+        vector = binary(">>", Index(number), loop.stop.bit_length() - 1)
+        alike = Index(number) - Name(loop.name), vector
+        granted(*(SameValue(LoopView(loop), each, own) for each in alike))
     applied(f"pack {loop.stop}", "the index map proves that they are neighbours", loop, pack)
     return pack
 
@@ -74,10 +79,18 @@ class Pack:
     Attributes
     ----------
     before, after : statements around the loop over the elements.
+    numbers : of elements that are loaded or stored at once.
     """
 
-    def __init__(self, kernel: Kernel, iteration: str, width: int) -> None:
+    def __init__(
+        self,
+        kernel: Kernel,
+        iteration: str,
+        width: int,
+        numbers: dict[Sum, None] | None = None,
+    ) -> None:
         self.kernel, self.iteration, self.width = kernel, iteration, width
+        self.numbers = {} if numbers is None else numbers
         self.before: list[Statement] = []
         self.after: list[Statement] = []
         self._packs: dict[tuple[Expr, Sum], Name] = {}
@@ -94,7 +107,7 @@ class Pack:
 
     def _loop_of(self, statements: Sequence[Statement]) -> tuple[list[Statement], bool]:
         """A loop over neighbours, and whether something in it is loaded or stored at once."""
-        pack = Pack(self.kernel, self.iteration, self.width)
+        pack = Pack(self.kernel, self.iteration, self.width, self.numbers)
         return pack.around(statements), bool(pack._packs)
 
     def around(self, statements: Sequence[Statement]) -> list[Statement]:
@@ -176,6 +189,7 @@ class Pack:
         rest = tuple((a, f) for a, f in number.terms if a is not iteration)
         if any(f % self.width for f in (number.constant, *(f for _, f in rest))):
             return None
+        self.numbers[number] = None
         divided = tuple((a, f // self.width) for a, f in rest)
         return Sum(number.constant // self.width, divided)
 

@@ -19,6 +19,7 @@ from codegen.schedule.obligations import (
     AnyOrder,
     SameIterations,
     SameValue,
+    Staged,
     Unproved,
 )
 from hlo.types.element_type import ELEMENT_TYPES
@@ -26,6 +27,7 @@ from hlo_tools.proofs.access_distances import prove_distance, prove_same_value
 from hlo_tools.proofs.index_terms import check
 from hlo_tools.proofs.iterations import prove_iterations
 from hlo_tools.proofs.solver import z3
+from hlo_tools.proofs.staged_elements import prove_staged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,6 +61,8 @@ def _answer(asked: Obligation) -> str:
             return prove_iterations(asked)
         case SameValue():
             return prove_same_value(asked)
+        case Staged():
+            return prove_staged(asked)
         case AnyOrder():
             return _of_order(asked)
         case Unproved(claim, because):

@@ -19,6 +19,8 @@ from codegen.schedule.obligations import (
     Part,
     SameIterations,
     SameValue,
+    Staged,
+    StagedElement,
 )
 from codegen.schedule.order import vectorize
 from codegen.schedule.trace import attempt, listening
@@ -120,6 +122,32 @@ def test_of_iterations(parts, how, wrong):
     else:
         (line,) = prove_obligations([obligation])
         assert line.startswith("proved: each iteration over i is done")
+
+
+ROW, COLUMN = Name("row"), Name("column")
+TILE = {"row": range(8), "column": range(0, 8, 2)}
+SIDES = {"row": ROW, "column": COLUMN}
+
+
+@pytest.mark.parametrize(
+    ("pitch", "stores", "is_there"),
+    [
+        (9, SIDES, True),
+        (7, SIDES, True),  # the last column is number 6
+        (6, SIDES, False),  # the last column of a row is the first one of the next
+        (9, {"row": ROW, "column": COLUMN + 2}, False),
+    ],
+)
+def test_of_staged_elements(pitch, stores, is_there):
+    """Rows of a tile, of which every second column is there."""
+    element = StagedElement(ROW * pitch + COLUMN, (ROW, COLUMN), TILE)
+    obligation = Staged("tile", element, element, stores)
+    if is_there:
+        (line,) = prove_obligations([obligation])
+        assert line.startswith("proved: tile[")
+    else:
+        with pytest.raises(IllegalError, match=r"not tile\["):
+            list(prove_obligations([obligation]))
 
 
 @pytest.mark.parametrize(
