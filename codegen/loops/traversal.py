@@ -41,11 +41,10 @@ if TYPE_CHECKING:
     from codegen.loops.traversal_axes import Range
     from optimizer.analysis.indexing import Index
 
-TILE_OF_ONE_ROW = machine.LANES * machine.LANES
-"""Elements of a tile that is only a few elements wide: as many as a square tile has."""
 MOST_PIECES, MOST_PARTS_CUT, MOST_STATEMENTS = 64, 1024, 2000
-"""Chosen: pieces into which the loops of a kernel are cut where conditions change, pieces along one
-dimension that are looked at one by one, and statements of all of them."""
+"""Guards against long compilations: pieces into which the loops of a kernel are cut where
+conditions change, pieces along one dimension that are looked at one by one, and statements of all
+of them."""
 
 
 def write_nest(
@@ -177,7 +176,8 @@ def _tiles(nest: TraversalNest, trace: AccessTrace) -> dict[int, AxisTiles]:
         sizes = {k: min(nest.axes[k].size, machine.LANES) for k in (beside, last)}
         for k, other in ((beside, last), (last, beside)):
             if sizes[other] < machine.LANES:
-                sizes[k] = min(nest.axes[k].size, TILE_OF_ONE_ROW)
+                # A tile of few columns or rows has as many elements as a square one.
+                sizes[k] = min(nest.axes[k].size, machine.LANES * machine.LANES)
         if min(sizes.values()) == 1:
             return {}
         return {k: AxisTiles(n, *_counters(nest, k)) for k, n in sizes.items()}

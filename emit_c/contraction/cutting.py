@@ -46,11 +46,11 @@ FETCHED_APART = machine.L1_WAY // 4
 """Measured: bytes from row to row of a matrix that lies in place, from which on a tile asks for its
 numbers ahead. Processors foresee next lines of a page, no steps of pages. With 512 bytes, products
 take as long."""
-MANY_PRODUCTS, SHORT_LINE = 1 << 18, 2 * machine.LANES
+MANY_PRODUCTS = 1 << 18
 """Measured: products of a contraction that is worth a tile compiled for the distance between its
 rows, where tiles move several pointers after few products: if rows have one vector, or the
-innermost loop is shorter than that line. Without such tiles a convolution in 32 groups takes 1.18
-times as long, and a product of 100 cubed 1.11 times; of others none takes less with them."""
+innermost loop is shorter than a block of lanes. Without such tiles a convolution in 32 groups takes
+1.18 times as long, and a product of 100 cubed 1.11 times; of others none takes less with them."""
 FEW_PRODUCTS, SHARED_ROWS, SHARED_LOOPS = 1 << 17, (8, 4, 2, 1), 3
 """Measured: smaller contractions share tiles of these numbers of rows and loops. With tiles of
 their own six programs take 0.98 to 1.04 of the time, but the gradient of the CTC loss takes twice
@@ -301,7 +301,7 @@ class Cutting:
             loops = [(size, kernel, step) for size, step, kernel in loops]
         elif self.row.feature:
             lanes = lanes[0], "r"
-        pressed = self.vectors == 1 or loops[-1][0] < SHORT_LINE
+        pressed = self.vectors == 1 or loops[-1][0] < machine.BLOCK_OF_LANES
         known = pressed and self.products >= MANY_PRODUCTS and lanes[0] == "n"
         apart = row if known else None
         sizes = rows, self.vectors, self.lanes

@@ -36,13 +36,12 @@ if TYPE_CHECKING:
 
 SUMS_OF_A_PRODUCT = machine.L1 // 2 // 4
 """Derived: f32 sums that lie side by side in half of the first-level cache."""
-FEW_SUMS_IN_REGISTERS = 8
-"""Measured: vectors that are multiplied by a matrix without register tiles, with sums in registers.
-With 2, conjugate gradients take 1.1 times as long, with 32 a matrix by a vector 2."""
-FEW_SUMS_OF_CONVERTED = 8
-"""Measured: the same for a matrix outside of the second-level cache whose numbers are converted, so
-that tiles would have to pack it. With tiles, products of 5 and 8 rows by 1024 x 4096, 1024 x 1024
-and 3072 x 768 numbers of bf16 take 1.15 to 1.4 times as long."""
+FEW_SUMS = 8
+"""Measured: vectors that are multiplied by a matrix without register tiles, with sums in registers,
+or where tiles would have to pack the matrix: it is outside of the second-level cache, and its
+numbers are converted. With 2 in registers, conjugate gradients take 1.1 times as long, with 32 a
+matrix by a vector 2. With tiles, products of 5 and 8 rows by 1024 x 4096, 1024 x 1024 and 3072 x
+768 numbers of bf16 take 1.15 to 1.4 times as long."""
 ROWS_AT_ONCE = 4
 """Measured: rows of a matrix that are added at once to the sums of a product. A GRU takes 1.5 times
 as long with 1, and 1.04 with 16."""
@@ -61,7 +60,7 @@ def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementTy
             return True
         aligned = strides(few.instr.shape.dims)[few.contracting[-1]] == 1
         beside = aligned and step[matrix.contracting[-1]] == 1
-        if beside and few.count * product.parts <= FEW_SUMS_IN_REGISTERS:
+        if beside and few.count * product.parts <= FEW_SUMS:
             product.write_in_lanes(output)
             return True
     return False
@@ -72,7 +71,7 @@ def _most_in_memory(instr: Instruction, matrix: Operand, kind: ElementType) -> i
     by_rows = matrix.contracting[0] < matrix.free[0]
     large = matrix.instr.shape.unpacked_bytes > processor.here().caches.second.bytes
     converted = matrix.instr.shape.element_type is not kind and not have_quads(instr)
-    few = FEW_SUMS_OF_CONVERTED if by_rows and large and converted else 0
+    few = FEW_SUMS if by_rows and large and converted else 0
     return max(few, FEW_SUMS_IN_MEMORY)
 
 
@@ -126,7 +125,7 @@ class _FewRows:
         """Write the products of some rows of the matrix with all vectors."""
         body, kind = self.body, self.kind
         batch, free, depths = self._sizes()
-        most = FEW_SUMS_IN_REGISTERS // (self.few.count * self.parts)
+        most = FEW_SUMS // (self.few.count * self.parts)
         many = 1 if self._fits_a_lane() else largest_divisor(free[-1], most)
         outer = [*batch, *free[:-1], free[-1] // many]
         with body.loops("b" * len(outer), outer, parallel=True) as (*counters, block):

@@ -55,6 +55,7 @@ from codegen.walk import walk
 from emit_c.kernels.coalesce_loops import MOST_COLLAPSED_COLUMNS
 from emit_c.kernels.collapsed_rows import CollapsedRows, RowColumns
 from emit_c.kernels.fold_lanes import NAMES, folding_lanes
+from emit_c.kernels.overlap_remainders import LONGEST_ROW
 from emit_c.kernels.peephole.outline_math import has_long_functions
 from hlo.support import machine
 
@@ -67,10 +68,6 @@ if TYPE_CHECKING:
 MOST_CHEAP_COLUMNS, BLOCKS_OF_COLLAPSED = 3 * machine.LANES, 4
 """Measured: columns up to which rows that take no long functions are collapsed, and how many blocks
 of rows are worth it. The extremes of 49 columns of bytes would take 1.2 times as long."""
-
-MOST_MERGED_COLUMNS = 16 * machine.LANES
-"""Chosen: columns of two loops up to which rows are collapsed; their blocks fill half of the
-first-level cache."""
 
 
 def collapse_loops(
@@ -180,7 +177,7 @@ def _rows_of_block(loop: For, width: int, all_columns: int, types: KernelTypes) 
     most = min(lanes, MOST_CHEAP_COLUMNS)
     if not has_long_functions(loop) and (width > most or width % machine.LANES == 0):
         return 0
-    most = MOST_COLLAPSED_COLUMNS if width == all_columns else MOST_MERGED_COLUMNS
+    most = MOST_COLLAPSED_COLUMNS if width == all_columns else LONGEST_ROW
     if width % lanes == 0 or all_columns > most:
         return 0
     lanes = max(lanes, machine.BLOCK_OF_LANES)

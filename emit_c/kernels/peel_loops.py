@@ -27,7 +27,7 @@ from codegen.schedule.loop import LoopView
 from codegen.statements import For, Forever, If, Let, changed_in, each_side, nested, replaced
 from codegen.walk import names_of
 from emit_c.kernels.row_starts import distances
-from emit_c.kernels.split_loops import MOST_COPIED, MOST_PEELED
+from emit_c.kernels.split_loops import MOST_COPIED, MOST_RANGES
 from hlo.support import machine
 from hlo.types.element_type import ELEMENT_TYPES
 
@@ -72,7 +72,7 @@ def peeled(body: Body, loop: For) -> Peeled:
     left = main[1] - main[0]
     others = bounds.stop - bounds.start - left
     copied_statements = (others + 1) * sum(1 for _ in nested(loop.body))
-    if others > MOST_PEELED or left < machine.LANES:
+    if others > MOST_RANGES or left < machine.LANES:
         return Peeled((), loop, ())
     if copied_statements > MOST_COPIED:
         return Peeled((), loop, ())

@@ -40,6 +40,7 @@ from codegen.schedule.loop import LoopView, has_loads
 from codegen.schedule.stage import loading, storing
 from codegen.statements import Assign, For, Let, LocalVariable, Statement, base, in_lanes
 from codegen.walk import names_of
+from emit_c.kernels.distribute_loops import ITERATIONS_OF_A_BLOCK
 from hlo.support import machine
 
 if TYPE_CHECKING:
@@ -52,9 +53,6 @@ if TYPE_CHECKING:
 TAKEN_WRONG_WITH_MASKS = (3,)
 """A fact about gcc 12: of these, the distances at which it stores wrong numbers if some are loaded
 under masks; powers of two are right."""
-BLOCK_OF_COLUMNS, MOST_COLUMNS = 4 * machine.LANES, 64
-"""Chosen: elements of a column that are loaded ahead of a loop, and columns that are: their blocks
-fill half of the first-level cache at most."""
 WORTH_A_COLUMN = 2
 """Measured: operations for which a loop in lanes is worth to load ahead a column at a stride that
 keeps gcc from lanes. With one, both take as long; two take 0.6 times as long, a division 0.4."""
@@ -165,7 +163,8 @@ class _Columns:
         columns = len(self.loaded) + len(self.stored)
         if not columns:
             return (loop,)
-        if columns > MOST_COLUMNS:
+        # Blocks of all columns fill half of the first-level cache at most.
+        if columns > machine.L1 // 2 // (4 * ITERATIONS_OF_A_BLOCK):
             return (replace(loop, simd=False, reductions=()),)
 
         def inside(block: For, _: Expr | int) -> Iterator[Statement]:
@@ -184,7 +183,7 @@ class _Columns:
             if stores:
                 yield storing(block, stores)
 
-        return divide(body, loop, BLOCK_OF_COLUMNS, inside)
+        return divide(body, loop, ITERATIONS_OF_A_BLOCK, inside)
 
 
 def _by_element(columns: Mapping[Load, Load]) -> dict[Expr, Load]:

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from emit_c.kernels.kernel import CKernel
 
-BLOCK_OF_LOOKUPS, LOOKED_UP_AT_ONCE = 256, 4
-"""Measured: numbers of few bits that are looked up between two loops in lanes, and how many are
-loaded before the first is stored. With 64, lookups in tables of bytes take 1.2 times as long; if
-each is stored at once, 1.3 times."""
+BLOCK_OF_NUMBERS, LOOKED_UP_AT_ONCE = 256, 4
+"""Measured: numbers of few bits that wait in the cache between two loops in lanes, and how many of
+those that are looked up are loaded before the first is stored. With 64, lookups in tables of bytes
+take 1.2 times as long; if each is stored at once, 1.3 times."""
 
 
 def split_lookups(kernel: CKernel, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -93,7 +93,7 @@ def _split(body: Body, loop: For, tables: Mapping[str, str]) -> Sequence[Stateme
         yield from loops
         yield from _split(body, fresh(body, reading(block, known)), tables)
 
-    return divide(body, loop, BLOCK_OF_LOOKUPS, inside)
+    return divide(body, loop, BLOCK_OF_NUMBERS, inside)
 
 
 def _lookups(loop: LoopView, tables: Mapping[str, str]) -> Iterator[Load]:

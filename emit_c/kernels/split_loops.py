@@ -36,12 +36,9 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
 
 MOST_RANGES, MOST_COPIED = 4, 900
-"""Chosen: ranges into which a loop around lanes is cut where its choices change, and statements in
-all of them before these are decided: compilers take their time for each. With 600, cycles of
-multigrid take 1.8 times as long."""
-MOST_PEELED = 4
-"""Chosen: iterations of a loop in lanes that choose otherwise, and run alone; and those of a loop
-that threads share which one thread does."""
+"""Chosen: ranges into which a loop is cut where its choices change, of which each iteration that
+runs alone is one; and statements in all of them before these are decided: compilers take their time
+for each. With 600, cycles of multigrid take 1.8 times as long."""
 
 
 def split_loops(
@@ -83,7 +80,7 @@ def _may_be_cut(loop: For, shared: bool) -> bool:
         return False
     ranges = pairwise((bounds.start, *turning_points(loop), bounds.stop))
     *few, most = sorted(high - low for low, high in ranges)
-    return sum(few) <= min(MOST_PEELED, most // machine.HALF_VECTOR)
+    return sum(few) <= min(MOST_RANGES, most // machine.HALF_VECTOR)
 
 
 def _is_around_lanes(loop: For) -> bool:

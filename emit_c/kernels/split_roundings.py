@@ -41,6 +41,7 @@ from codegen.statements import (
 )
 from codegen.walk import names_of
 from emit_c.code.prelude import functions_of_numbers
+from emit_c.kernels.split_lookups import BLOCK_OF_NUMBERS
 from hlo.support import machine
 from hlo.types.element_type import F16
 from optimizer.analysis.indexing import Sum, unknown
@@ -52,10 +53,9 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.statements import Statement
 
-FEWEST_ROUNDED, BLOCK_OF_ROUNDINGS = 3 * machine.LANES, 256
+FEWEST_ROUNDED = 3 * machine.LANES
 """Measured: iterations of a loop in lanes from which on loops of their own round its numbers to
-f16. Rows of 33 would take up to 1.2 times as long, and rows of 50 take 0.8 to 1. Chosen: numbers of
-a block that they round; a dozen arrays of them fill a quarter of the first-level cache."""
+f16. Rows of 33 would take up to 1.2 times as long, and rows of 50 take 0.8 to 1."""
 
 _LOAD, _STORE, _NARROW = (FUNCTIONS[verb, F16] for verb in ("load", "store", "narrow"))
 
@@ -71,7 +71,7 @@ def split_roundings(body: Body, statements: Sequence[Statement]) -> tuple[Statem
         roundings = _Roundings(body, loop)
         if not roundings.are_worth_it():
             return None
-        return divide(body, loop, BLOCK_OF_ROUNDINGS, roundings.in_block)
+        return divide(body, loop, BLOCK_OF_NUMBERS, roundings.in_block)
 
     return in_lanes(statements, change) if _rounds(statements) else tuple(statements)
 

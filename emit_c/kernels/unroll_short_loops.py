@@ -44,6 +44,7 @@ from codegen.statements import (
     replaced,
     straight,
 )
+from emit_c.kernels.distribute_loops import ITERATIONS_OF_A_BLOCK
 from emit_c.kernels.peephole.outline_math import has_long_functions
 from emit_c.kernels.row_starts import distances
 from hlo.support import machine
@@ -58,14 +59,6 @@ MOST_WRITTEN = 300
 """Tuned: operations of short loops that are written out where compilers take strides apart.
 They take their time for each, and more than that for each of many. With 200, cycles of multigrid
 take 1.36 times as long, and no other benchmark longer."""
-
-EXCHANGED = range(2, machine.HALF_VECTOR)
-"""Measured: iterations of loops that do not fill half of a vector, so that they are interchanged
-with the loop around them, though what they store lies apart then: else rejection sampling takes 2.7
-times as long."""
-BLOCK_OF_EXCHANGED = 4 * machine.LANES
-"""Measured: iterations of the loop around them between two changes. With 16, rejection sampling
-takes 1.04 times as long; with 256, as long."""
 
 
 def unroll_short_loops(body: Body, statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -167,7 +160,7 @@ def _exchanged(body: Body, statement: Statement) -> Sequence[Statement] | None:
     loop, (*_, short) = statement, statement.body
     assert isinstance(loop.stop, int)
     assert isinstance(short, For)
-    whole = loop.stop - loop.stop % BLOCK_OF_EXCHANGED
+    whole = loop.stop - loop.stop % ITERATIONS_OF_A_BLOCK
 
     def in_block(lane: For, _: Expr | int) -> Iterator[For]:
         # What is promised of the loop holds of its blocks.
@@ -177,7 +170,9 @@ def _exchanged(body: Body, statement: Statement) -> Sequence[Statement] | None:
         inner = vectorize(replace(inner, parallel=False, simd=True))
         yield replace(around, body=(inner,), parallel=short.parallel)
 
-    blocks = attempt(lambda: divide(body, replace(loop, stop=whole), BLOCK_OF_EXCHANGED, in_block))
+    blocks = attempt(
+        lambda: divide(body, replace(loop, stop=whole), ITERATIONS_OF_A_BLOCK, in_block)
+    )
     if blocks is None:
         return None
     return (*blocks, replace(loop, start=whole)) if whole < loop.stop else blocks
@@ -190,8 +185,10 @@ def _is_worth_exchange(loop: For) -> bool:
         return False
     if not all(LoopView(each).counts_from_0 for each in (loop, *inner)) or inner[0].reductions:
         return False
-    if trip_count(loop) < BLOCK_OF_EXCHANGED:
+    if trip_count(loop) < ITERATIONS_OF_A_BLOCK:
         return False
-    if trip_count(inner[0]) not in EXCHANGED or not inner[0].parallel | inner[0].simd:
+    # Loops that do not fill half of a vector are interchanged with the loop around them, though
+    # what they store lies apart then: otherwise rejection sampling takes 2.7 times as long.
+    if not 1 < trip_count(inner[0]) < machine.HALF_VECTOR or not inner[0].parallel | inner[0].simd:
         return False
     return straight(inner[0].body)

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from codegen.elements.body import Body
     from codegen.statements import Statement
 
-FEW_VECTORS = 16
-"""Chosen: vectors of bytes, so that what is left over after them is a large part of all. All
-benchmarks have the same C with 4 and 64."""
 
 # C computes with integers of less than 32 bits as if they had 32.
 NARROW = frozenset({"pred", "s8", "u8", "s16", "u16"})
@@ -56,7 +53,8 @@ def _has_costly_rest(loop: For) -> bool:
         bounds is not None
         and (bounds.start, bounds.step) == (0, 1)
         and len(bounds) % machine.WIDEST_VECTOR > 0
-        and len(bounds) <= FEW_VECTORS * machine.WIDEST_VECTOR
+        # What is left over is a large part of these, and they stay in the cache as words.
+        and len(bounds) <= machine.L1_WAY
         and has_long_functions(loop)
     )
 

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 FEW_ITERATIONS = 256
 """Tuned: what a kernel of so many iterations computes again takes less than a call of another."""
-MANY_COMBINED, LEAST_REPEATED, REPEATED_WORK = 16, 1 << 14, 4
-"""Tuned: rows with which a row is combined, evaluations of its elements, and operations for each,
-from which on to store it and load it again takes less than to compute it for each of the others."""
+MANY_COMBINED, LEAST_REPEATED = 16, 1 << 14
+"""Tuned: rows with which a row is combined, and evaluations of its elements, from which on to store
+it and load it again takes less than to compute it for each of the others."""
 
 
 def opcode(setting: Setting, demand: GroupDemand) -> str | None:
@@ -286,7 +286,7 @@ def rows(setting: Setting, demand: GroupDemand) -> str | None:
         if not 0 < least <= times or times < LEAST_REPEATED:
             continue
         spread = any(instr in m.operands and repeats_rows(m) for m in group.members)
-        if spread and operations_behind(instr, policy) >= REPEATED_WORK:
+        if spread and operations_behind(instr, policy) >= STORED_WORK:
             return (
                 f"the kernel of %{group.root.name} would compute the "
                 f"{counted(instr.shape.size, 'element')} of %{instr.name} {times:.0f} times, each "

@@ -36,15 +36,13 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 CALLS_IN_A_MICROSECOND = 512
-"""Measured: calls of a function with vectors in registers, 2 ns each."""
+"""A fact: calls of a function with vectors in registers, 2 ns each."""
 
 FEW_CALLS = 8 * CALLS_IN_A_MICROSECOND
 """Derived: calls that cost less than 10 us."""
 COMPLEX_CALL = 32
 """Measured: what a call of a function of complex numbers costs, in calls of functions of numbers;
 it is 8 (log) to 20 (sine, tanh) for c64, and up to 130 (exp) for c128."""
-FEW_NUMBERS = FEW_CALLS * machine.BLOCK_OF_LANES
-"""Derived: numbers for which so many functions are called, one for a block of lanes."""
 
 
 def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:
@@ -73,7 +71,9 @@ def _with_calls(statement: Statement, times: int) -> Sequence[Statement]:
         case Forever(body):
             return [Forever(outline_math(body, times))]
         case _:
-            return [statement if times > FEW_NUMBERS else rewritten(statement, _called)]
+            # A function is called once for a block of lanes.
+            few = times <= FEW_CALLS * machine.BLOCK_OF_LANES
+            return [rewritten(statement, _called) if few else statement]
 
 
 def _calls(numbers: int) -> int:
