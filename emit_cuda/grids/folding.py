@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from codegen.callees import FUNCTIONS
 from codegen.elements.folds import all_joined, joined, neutral
 from codegen.elements.types import store
-from codegen.expressions import THREAD_X, Apply, Cast, Expr, Literal, Name, Op, binary, item
+from codegen.expressions import THREAD_X, Cast, Expr, Name, Op, apply, binary, item
 from codegen.kinds import number_of
 from codegen.opcodes.folding import ExtremeFold, fold_of
 from codegen.statements import Assign, Let, LocalVariable, Statement, base
@@ -34,7 +34,6 @@ from hlo.types.element_type import ELEMENT_TYPES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from codegen.callees import Callee
     from codegen.elements.body import Body
     from codegen.opcodes.folding import Fold
     from emit_cuda.grids.kernel import CudaKernel
@@ -81,10 +80,10 @@ class ThreadParts:
     def join_warp(self, width: int, *, everywhere: bool = False) -> None:
         """Fold the variables of so many neighbours; the first of them has the result, or all."""
         body, step = self.body, width // 2
-        shuffle = FUNCTIONS["__shfl_xor_sync" if everywhere else "__shfl_down_sync"]
+        way = "xor" if everywhere else "down"
         while step:
             others = [
-                body.let(kind, "other", self._shuffled(shuffle, kind, name, step, width))
+                body.let(kind, "other", shuffled(way, kind, Name(name), step, width))
                 for kind, name in self.variables
             ]
             body.add(*self.join(others))
@@ -99,13 +98,7 @@ class ThreadParts:
     def from_lane_before(self, step: int) -> Expr:
         """The only variable of the lane so many before this one; of the first lanes their own."""
         ((kind, name),) = self.variables
-        return self._shuffled(FUNCTIONS["__shfl_up_sync"], kind, name, step, WARP)
-
-    def _shuffled(self, shuffle: Callee, kind: str, name: str, step: int, width: int) -> Expr:
-        wide = _SHUFFLED.get(kind, kind)
-        value: Expr = Name(name) if wide == kind else Cast(wide, Name(name))
-        call = Apply(shuffle, (ALL_LANES, value, Literal(step), Literal(width)))
-        return call if wide == kind else Cast(kind, call)
+        return shuffled("up", kind, Name(name), step, WARP)
 
     def _join_warps(self, warps: int, *, everywhere: bool) -> None:
         """Fold the variables of the warps of a block, a power of two, through shared memory."""
@@ -119,6 +112,19 @@ class ThreadParts:
             for array, variable in pairs:
                 body.assign(variable, item(array, thread % warps))
             self.join_warp(warps, everywhere=everywhere)
+
+
+def shuffled(way: str, kind: str, value: Expr, step: int, width: int) -> Expr:
+    """The value that another one of so many neighbouring lanes has.
+
+    Parameters
+    ----------
+    way : "up" to the lane so many before this one, "down" to one after it, or "xor".
+    """
+    wide = _SHUFFLED.get(kind, kind)
+    value = value if wide == kind else Cast(wide, value)
+    call = apply(FUNCTIONS[f"__shfl_{way}_sync"], ALL_LANES, value, step, width)
+    return call if wide == kind else Cast(kind, call)
 
 
 def wrapped(joined: Sequence[Assign], kinds: Mapping[str, str]) -> tuple[Assign, ...]:

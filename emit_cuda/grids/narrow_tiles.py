@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from codegen.callees import FUNCTIONS
 from codegen.elements.types import literal
-from codegen.expressions import Apply, Cast, Literal, Name, binary, grouped, item
+from codegen.expressions import Cast, Name, binary, grouped, item
 from codegen.kinds import Pointer, Vector
 from codegen.opcodes.scalar import arithmetic
 from codegen.walk import added, spelled_out
+from emit_cuda.grids.folding import shuffled
 from emit_cuda.grids.layouts import PaddedRows
-from emit_cuda.grids.stages import ALL_LANES, SHARED_BLOCK, SHARED_BYTES
+from emit_cuda.grids.stages import SHARED_BLOCK, SHARED_BYTES
 from emit_cuda.grids.strips import Strip
 from emit_cuda.grids.thread_tiles import OWN_BYTES, ThreadTiles, part_of
 from emit_cuda.grids.tile_sizes import MULTIPROCESSORS, TileSize, best
@@ -120,12 +120,8 @@ class NarrowTiles(ThreadTiles):
         while step:
             with body.loops(["s"], [self.each[0] * self.each[1]], unroll=True) as (s,):
                 total = item(self.sums, s)
-                lanes = Literal(step), Literal(LANES)
-                other = body.let(
-                    self.kind,
-                    "other",
-                    Apply(FUNCTIONS["__shfl_down_sync"], (ALL_LANES, total, *lanes)),
-                )
+                value = shuffled("down", self.kind, total, step, LANES)
+                other = body.let(self.kind, "other", value)
                 body.assign(total, arithmetic("add", kind, total, other, wraps=False))
             step //= 2
 

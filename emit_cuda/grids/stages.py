@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from codegen.callees import BUILTINS, FUNCTIONS
 from codegen.expressions import BLOCK_X, THREAD_X, Cast, Expr, Literal, Name, Op, binary, indexed
 from codegen.kinds import Pointer
+from codegen.schedule.accesses import bounds_of
 from codegen.statements import (
     Assign,
     Call,
@@ -237,35 +238,20 @@ def iterations(statement: Statement) -> tuple[int, tuple[Statement, ...]]:
 
     Of other statements the number is 0.
     """
-    loops, body = _nest(statement)
-    bounds = [bound for bound in map(_bounds, loops) if bound]
-    counts = [max(0, -(-(stop - start) // step)) for start, stop, step in bounds]
-    total = prod(counts) if loops else 0
-    index = delinear(counter("iteration", total), counts) if total > 0 else ()
+    names, bounds = list[str](), list[range]()
+    body: tuple[Statement, ...] = (statement,)
+    while len(body) == 1 and isinstance(loop := body[0], For) and loop.parallel:
+        numbers = bounds_of(loop)
+        if numbers is None:
+            break
+        names.append(loop.name)
+        bounds.append(numbers)
+        body = loop.body
+    counts = list(map(len, bounds))
+    total = prod(counts) if bounds else 0
+    index = delinear(counter("iteration", total), counts) if total else ()
     counters = [
-        Let("s64", loop.name, indexed(number * step + start))
-        for loop, number, (start, _, step) in zip(loops, index, bounds, strict=False)
+        Let("s64", name, indexed(number * numbers.step + numbers.start))
+        for name, number, numbers in zip(names, index, bounds, strict=False)
     ]
     return total, (*counters, *body)
-
-
-def _nest(statement: Statement) -> tuple[list[For], tuple[Statement, ...]]:
-    """The parallel loops, each of which is all that the one around it does, and the inner body."""
-    loops: list[For] = []
-    body: tuple[Statement, ...] = (statement,)
-    while len(body) == 1 and isinstance(body[0], For) and _is_grid(body[0]):
-        loops.append(body[0])
-        body = body[0].body
-    return loops, body
-
-
-def _is_grid(loop: For) -> bool:
-    return loop.parallel and _bounds(loop) is not None
-
-
-def _bounds(loop: For) -> tuple[int, int, int] | None:
-    """Start, stop and step of a loop, where they are known."""
-    start, stop, step = loop.start, loop.stop, loop.step
-    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        return start, stop, step
-    return None

@@ -55,6 +55,8 @@ ALIGNED, ALIGNED_FOR_WARPGROUPS = 128, 1024
 # Rows and columns of a fragment, which an instruction multiplies; sums of it that a lane has: two
 # neighbouring columns of each row, or eight after an exchange.
 FRAGMENT, OF_LANE, COLUMNS, GATHERED = 16, 8, 2, 8
+# A product that is less deep is not worth one.
+LEAST_DEPTH = FRAGMENT
 _ROW, _COLUMN = FUNCTIONS["row_of_fragment"], FUNCTIONS["column_of_fragment"]
 # Waits for the products that were begun, but for so many of the last ones.
 _WAIT_FOR_PRODUCTS = FUNCTIONS["wait_but_for_0_products"], FUNCTIONS["wait_but_for_1_products"]
@@ -64,7 +66,7 @@ def fits(product: Product) -> bool:
     """Whether tensor cores multiply the types of a product, and have enough work."""
     kinds = {operand.shape.element_type.name for operand in product.dot.operands[:2]}
     fewest, most = sorted((product.rows, product.columns))
-    enough = fewest >= FEWEST and most >= LEAST and product.depth >= FRAGMENT
+    enough = fewest >= FEWEST and most >= LEAST and product.depth >= LEAST_DEPTH
     supported = len(kinds) == 1 and TYPES.get(kinds.pop()) == product.type.name
     return enough and supported
 
