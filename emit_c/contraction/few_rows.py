@@ -50,8 +50,8 @@ as long with 1, and 1.04 with 16."""
 def write_few_rows(body: Body, instr: Instruction, output: Name, kind: ElementType) -> bool:
     """Write a product if one operand is a few vectors; otherwise give False, and write nothing."""
     left, right = operands_of(instr)
-    for few, matrix in ((left, right), (right, left)):
-        product = _FewRows(body, instr, few, matrix, kind)
+    for swapped, few, matrix in ((False, left, right), (True, right, left)):
+        product = _FewRows(body, instr, few, matrix, kind, swapped)
         if not matrix.free or not matrix.contracting or matrix.count < 2:
             continue
         step = strides(matrix.instr.shape.dims)
@@ -77,11 +77,19 @@ def _most_in_memory(instr: Instruction, matrix: Operand, kind: ElementType) -> i
 
 @dataclass(frozen=True, slots=True)
 class _FewRows:
+    """A product of a matrix and a few vectors.
+
+    Attributes
+    ----------
+    swapped : whether the matrix is the left operand. Both may be the same instruction.
+    """
+
     body: Body
     instr: Instruction
     few: Operand
     matrix: Operand
     kind: ElementType
+    swapped: bool
 
     @property
     def parts(self) -> int:
@@ -194,8 +202,7 @@ class _FewRows:
 
     def _store(self, output: Name, where: tuple[Index, int, Index], value: Expr) -> None:
         batch, row, there = where
-        first = self.few.instr is self.instr.operands[0]
-        parts = (*self._row(row), *there) if first else (*there, *self._row(row))
+        parts = (*there, *self._row(row)) if self.swapped else (*self._row(row), *there)
         number = linear((*batch, *parts), self.instr.shape.dims)
         target = self.instr.shape.element_type
         element = store(target, result(value, self.kind, target))

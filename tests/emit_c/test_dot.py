@@ -102,6 +102,18 @@ def test_few_columns_are_stored_interleaved(columns, element_type):
     check_dot("1003,5", f"5,{columns}", f"1003,{columns}", PLAIN, element_type)
 
 
+@pytest.mark.parametrize("sides", ["{0} {0}", "{0} {1}", "{1} {0}", "{1} {1}"])
+@pytest.mark.parametrize("size", [2, 3, 4, 8, 40])
+def test_a_matrix_is_multiplied_by_itself(size, sides):
+    """Which operand is the left one can't be told by the instruction that both are."""
+    left, right = sides.split()
+    check(f"""HloModule m
+ENTRY e {{
+  x = f32[{size},{size}] parameter(0)
+  ROOT r = f32[{size},{size}] dot(x, x), lhs_contracting_dims={left}, rhs_contracting_dims={right}
+}}""", arguments=FEW)  # fmt: skip
+
+
 @pytest.mark.parametrize(("element_type", "depth"), [("f32", 7), ("s32", 3), ("c64", 7)])
 def test_long_matrices_are_not_packed_for_few_columns(element_type, depth):
     """Its numbers would be packed one by one, each for five products."""
