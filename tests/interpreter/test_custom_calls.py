@@ -21,6 +21,12 @@ def test_lu_pivots_to_permutation() -> None:
         np.testing.assert_array_equal(x[rows], permuted(x, one))
 
 
+def test_a_row_that_does_not_exist_is_exchanged_with_none() -> None:
+    pivots = np.int32([[4, 2, 2], [-1, 3, 7]])
+    got = call("cu_lu_pivots_to_permutation", "s32[2,4]", pivots)
+    np.testing.assert_array_equal(got, [[0, 2, 1, 3], [0, 3, 2, 1]])
+
+
 def test_threefry_gives_the_numbers_of_its_authors() -> None:
     # Random123's known answers, the line "threefry2x32 20" of all ones.
     ones = np.full(1, 2**32 - 1, np.uint32)
