@@ -26,7 +26,6 @@ from codegen.schedule.trace import applied
 from codegen.statements import (
     Assign,
     For,
-    If,
     Let,
     LocalVariable,
     base,
@@ -160,15 +159,7 @@ class Pack:
                     )
                     return [Let(kind, name, loaded)]
             case Assign():
-                stores = self._stored(statement, self.after)
-                return [stores or statement]
-            case If(condition, then, ()):
-                # All that a thread does not own it computes in vain, but does not store.
-                after: list[Statement] = []
-                stores = [self._stored(s, after) if isinstance(s, Assign) else None for s in then]
-                if all(stores):
-                    self.after.append(If(condition, tuple(after)))
-                    return [m for m in stores if m]
+                return [self._stored(statement) or statement]
             case _:
                 pass
         return [statement]
@@ -203,7 +194,7 @@ class Pack:
             self.before.append(Let(Vector(kind, self.width), name.name, value))
         return self._packs[pointer, first]
 
-    def _stored(self, statement: Assign, after: list[Statement]) -> Assign | None:
+    def _stored(self, statement: Assign) -> Assign | None:
         """An assignment to an element of a vector that is stored after the loop."""
         match statement.target:
             case Load(Name() as pointer, Index(number)):
@@ -214,5 +205,5 @@ class Pack:
             return None
         name = self._packs[pointer, first] = Name(self.kernel.body.name(f"{pointer.name}_all"))
         self.before.append(LocalVariable(Vector(kind, self.width), name.name))
-        after.append(Assign(self._vector(kind, pointer, first, const=False), name))
+        self.after.append(Assign(self._vector(kind, pointer, first, const=False), name))
         return Assign(item(name, Name(self.iteration)), statement.value)
