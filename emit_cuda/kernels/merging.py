@@ -26,8 +26,6 @@ from codegen.expressions import (
     THREAD_Y,
     Cast,
     Expr,
-    Index,
-    LaunchIndex,
     Level,
     Literal,
     Load,
@@ -50,9 +48,7 @@ from codegen.statements import (
     Statement,
     nested,
     replaced,
-    rewritten,
 )
-from codegen.walk import rebuilt, substitute
 from emit_cuda.code.names import CudaNames
 from emit_cuda.grids.stages import (
     BARRIER,
@@ -72,6 +68,7 @@ from emit_cuda.kernels.parts import (
     BARRIERS,
     NotMergedError,
     called_by,
+    moved,
     needs_block,
     size_in,
     word_of,
@@ -80,7 +77,7 @@ from emit_cuda.kernels.places import Places, places
 from hlo.types.element_type import ELEMENT_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from codegen.file_text import HloLine
     from codegen.program.barriers import Overlaps
@@ -305,7 +302,7 @@ class _Merging:
         if written.stage.cooperative:
             # All blocks do it; once, which is a scope for the variables.
             shared = tuple(self._shared(written.stage, values))
-            body = (*shared, *_moved(written.statements, values, {}))
+            body = (*shared, *moved(written.statements, values, {}))
             yield For(self.names.unique("once"), 1, body)
             yield from (BARRIER,) if shared else ()
             return
@@ -317,7 +314,7 @@ class _Merging:
         slot, block = Name(self.names.unique("slot")), step.block[0]
         numbers = {thread_number(block, k): Cast(k, slot) for k in ("s64", "u32", "s32")}
         places = {BLOCK_X: slot / block, THREAD_X: slot % block, GRID_X: Literal(step.grid[0])}
-        statements = _moved(written.statements, values, {**places, **numbers})
+        statements = moved(written.statements, values, {**places, **numbers})
         yield self._each(slot.name, prod(step.grid) * block, statements)
 
     def _each_block(
@@ -329,7 +326,7 @@ class _Merging:
         if step.block[1] > 1:
             places |= {THREAD_X: THREAD_X % x, THREAD_Y: THREAD_X / x}
         shared = tuple(self._shared(written.stage, values))
-        body = (*shared, *_moved(written.statements, values, places))
+        body = (*shared, *moved(written.statements, values, places))
         # All have read the shared arrays before one writes others there.
         after = (BARRIER,) if shared else ()
         turn = GRID_X if self.is_grid else 1
@@ -388,29 +385,3 @@ class _Merging:
         assert isinstance(to, str), to
         self.given[pointer] = Argument(Pointer(to, const=const), name, pointer)
         return Name(name)
-
-
-def _moved(
-    statements: Sequence[Statement], values: Mapping[str, Expr], places: Mapping[Expr, Expr]
-) -> tuple[Statement, ...]:
-    """The statements of a kernel as part of another one.
-
-    Parameters
-    ----------
-    values : of the kernel's parameters and shared arrays.
-    places : of its numbers of blocks and threads, and of values that are computed of them alone.
-    """
-
-    def inside(expr: Expr) -> Expr:
-        match expr:
-            case LaunchIndex():
-                return places.get(expr, expr)
-            case Name() | Index():
-                return substitute(expr, values)
-            case _:
-                return rebuilt(expr, inside)
-
-    def change(expr: Expr) -> Expr:
-        return places[expr] if expr in places else inside(expr)
-
-    return tuple(rewritten(s, change) for s in statements)

@@ -5,15 +5,19 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from codegen.expressions import Level
+from codegen.expressions import Index, LaunchIndex, Level, Name
 from codegen.functions import Function, mentions
 from codegen.program.steps import Copy, Launch
+from codegen.statements import rewritten
+from codegen.walk import rebuilt, substitute
 from emit_cuda.code.prelude import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping, Sequence
 
+    from codegen.expressions import Expr
     from codegen.program.steps import Step
+    from codegen.statements import Statement
     from emit_cuda.kernels.file import KernelFile, Written
 
 
@@ -62,3 +66,29 @@ def called_by(written: Written) -> tuple[Collection[str], Collection[str]]:
 def word_of(size: int) -> int:
     """The bytes that are copied at once: arrays of such a size begin at multiples of so many."""
     return 4 if size % 4 == 0 else 1
+
+
+def moved(
+    statements: Sequence[Statement], values: Mapping[str, Expr], places: Mapping[Expr, Expr]
+) -> tuple[Statement, ...]:
+    """The statements of a kernel as part of another one.
+
+    Parameters
+    ----------
+    values : of the kernel's parameters and shared arrays.
+    places : of its numbers of blocks and threads, and of values that are computed of them alone.
+    """
+
+    def inside(expr: Expr) -> Expr:
+        match expr:
+            case LaunchIndex():
+                return places.get(expr, expr)
+            case Name() | Index():
+                return substitute(expr, values)
+            case _:
+                return rebuilt(expr, inside)
+
+    def change(expr: Expr) -> Expr:
+        return places[expr] if expr in places else inside(expr)
+
+    return tuple(rewritten(s, change) for s in statements)
