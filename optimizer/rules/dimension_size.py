@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from optimizer.rewriting.guard import guard
+from optimizer.rewriting.guards import same_shape
 from optimizer.rewriting.make import value_of
 from optimizer.rewriting.pattern import a, c, get_dimension_size, p, q, set_dimension_size, x, y
 from optimizer.rewriting.rule import Rule
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 def is_whole(c: Instruction, x: Instruction, p: Dims) -> bool:
     """A size that is all there is of a static dimension."""
     return not x.shape.dynamic_at(p[0]) and value_of(c) == x.shape.dims[p[0]]
-
-
-@guard
-def same_type(x: Instruction, a: Instruction) -> bool:
-    """The same dimensions, and the same ones are static."""
-    return x.shape.compatible(a.shape)
 
 
 @guard
@@ -48,7 +43,7 @@ def is_dynamic(a: Instruction, p: Dims) -> bool:
 # fmt: off
 RULES = (
     Rule(set_dimension_size(x, c, dimensions=p).as_(a), x,
-         where=is_whole(c, x, p) & same_type(x, a),
+         where=is_whole(c, x, p) & same_shape(x, a),
          name="size of all there is", xla="set-dimension-size to the static size => A"),
     Rule(get_dimension_size(set_dimension_size(x, c, dimensions=p).as_(a), dimensions=p), c,
          where=is_within(c, x, p) & is_dynamic(a, p),

@@ -33,7 +33,7 @@ from optimizer.rewriting.pattern import (
     y,
 )
 from optimizer.rewriting.rule import Rule, rule
-from optimizer.rules.slice import constant_starts
+from optimizer.rules.slice import constant_starts, slice_of_broadcast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,18 +74,6 @@ def dynamic_slice_at_constants(
     sizes = root.shape.dims
     starts = constant_starts(xs, x.shape.dims, sizes)
     return slice_(x, tuple(SliceDim(i, i + n) for i, n in zip(starts, sizes, strict=True)))
-
-
-@rule(
-    dynamic_slice(broadcast(x, p), xs),
-    where=static,
-    xla="HandleDynamicSlice: dynamic-slice(broadcast) => broadcast",
-)
-def dynamic_slice_of_broadcast(x: Instruction, p: Dims, root: Instruction) -> Instruction | None:
-    """Take fewer copies, wherever they are."""
-    if any(x.shape.dims[i] != root.shape.dims[d] for i, d in enumerate(p)):
-        return None
-    return broadcast(x, p, shape=root.shape)
 
 
 @rule(
@@ -170,7 +158,9 @@ RULES = (
     Rule(dynamic_slice(dynamic_update_slice(x, y, xs), ys).as_(b), y,
          where=same_starts(xs, ys) & same_shape(y, b) & static,
          xla="dynamic-slice(dynamic-update-slice(A, B, i), i) => B"),
-    dynamic_slice_of_broadcast,
+    Rule(dynamic_slice(broadcast(x, p), xs), slice_of_broadcast.right, where=static,
+         name="dynamic_slice_of_broadcast", doc=slice_of_broadcast.doc,
+         xla="HandleDynamicSlice: dynamic-slice(broadcast) => broadcast"),
     dynamic_slice_of_iota,
     dynamic_slice_at_constants,
     dynamic_slice_of_dynamic_slice,
