@@ -18,7 +18,7 @@ from hlo.opcode import FORWARDING
 from hlo.sharded import CUTS
 from hlo.types.shape import tuple_of
 from optimizer.expanders.op_expander import element
-from optimizer.partitioning import indexing, pooling, reductions, windows
+from optimizer.partitioning import concatenation, indexing, pooling, reductions, windows
 from optimizer.partitioning.building import PartsBuilder
 from optimizer.partitioning.custom import DIVIDERS
 from optimizer.partitioning.cuts import (
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from optimizer.partitioning.building import Cuts, Devices
 
 # The strategies register themselves.
-_ = indexing, pooling, reductions, windows
+_ = concatenation, indexing, pooling, reductions, windows
 
 
 class ComputationDivision(PartsBuilder):
