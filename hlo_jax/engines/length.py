@@ -28,10 +28,11 @@ def is_short(module: Module) -> bool:
 
 def has_effects(module: Module) -> bool:
     """Whether calls do more than compute results: such as call a function of their user."""
-    return any(map(_has_effect, module.instructions()))
+    return any(map(_has_visible_effect, module.instructions()))
 
 
-def _has_effect(instr: Instruction) -> bool:
+def _has_visible_effect(instr: Instruction) -> bool:
+    """Whether others notice when it runs. Unlike in `hlo.effects`, other devices do not count."""
     if isinstance(instr.attrs, CustomCall):
         callback = instr.attrs.custom_call_target in (WHOLE, SHARDS)
         return callback or instr.attrs.custom_call_has_side_effect

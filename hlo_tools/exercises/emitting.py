@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,9 @@ from hlo_tools.exercises.answer_process import inside
 from hlo_tools.exercises.cases import Watched, Wrong, one_instruction, run_with
 from hlo_tools.exercises.exercise import Exercise
 from hlo_tools.exercises.finding import Mistake, case_text, raised
-from hlo_tools.exercises.limits import CallTooLongError
-from hlo_tools.exercises.meaning import differs
+from hlo_tools.exercises.meaning import fault
 from hlo_tools.generate.values import nasty
 from hlo_tools.search.shrink.case import Case
-from interpreter.engine.evaluate import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,14 +57,7 @@ def check_c(
     """The check of a student's C of an opcode: compiled, against the interpreter."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
-        def wrong(case: Case) -> Wrong | None:
-            want = evaluate(case.module, *case.arguments or ())
-            try:
-                got = compiled(answer, name, opcode, entry, case)
-            except (Exception, CallTooLongError) as error:
-                return Wrong(error=error)
-            return Wrong(want, got) if differs(got, want) else None
-
+        wrong = partial(fault, partial(compiled, answer, name, opcode, entry))
         cases = [c for c in one_instruction(opcode, 40, types) if c.module.entry.root.shape.size]
         cases.sort(key=lambda c: c.size)
         # Few and small ones, but of every rank.
@@ -83,13 +75,17 @@ def check_c(
 
 
 def tell(
-    answer: Submission, name: str, case: Case, fault: Wrong, wrong: Callable[[Case], Wrong | None]
+    answer: Submission,
+    name: str,
+    case: Case,
+    first: Wrong,
+    wrong: Callable[[Case], Wrong | None],
 ) -> Mistake:
     """A finding about a module's C."""
-    if fault.error is not None:
-        return raised(name, fault.error, answer.path, str(case.module).rstrip())
+    if first.error is not None:
+        return raised(name, first.error, answer.path, str(case.module).rstrip())
     message = f"{name}: the C gives another value than the interpreter"
-    shown = case_text(case, fault.want, fault.got)
+    shown = case_text(case, first.want, first.got)
     return Mistake("wrong", message, shown, answer.location(name), lambda: wrong(case))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -70,19 +71,22 @@ def check_evaluate(opcode: str, name: str) -> Callable[[Submission, SearchEffort
     """The check of a student's meaning of an opcode: against the interpreter's, on modules."""
 
     def check(answer: Submission, effort: SearchEffort) -> Mistake | None:
-        def wrong(case: Case) -> Wrong | None:
-            want = evaluate(case.module, *case.arguments or ())
-            try:
-                got = evaluated(answer, name, opcode, case)
-            except (Exception, CallTooLongError) as error:
-                return Wrong(error=error)
-            return Wrong(want, got) if differs(got, want) else None
-
+        wrong = partial(fault, partial(evaluated, answer, name, opcode))
         cases = one_instruction(opcode, effort.examples, PLAIN)
         message = f"{name} gives another value than the interpreter"
         return compare_cases(answer, name, cases, wrong, effort, message)
 
     return check
+
+
+def fault(run: Callable[[Case], Any], case: Case) -> Wrong | None:
+    """What is wrong with the value that an answer gives a module; None if nothing is."""
+    want = evaluate(case.module, *case.arguments or ())
+    try:
+        got = run(case)
+    except (Exception, CallTooLongError) as error:
+        return Wrong(error=error)
+    return Wrong(want, got) if differs(got, want) else None
 
 
 def differs(got: Any, want: Any) -> bool:
