@@ -35,8 +35,8 @@ COUNTED = {8: 64, 16: 1 << 17}
 row: each takes 2 ns, and so does each of the 256 or 65,536 counts. Sorted, a million of u8 take 8
 times as long, and of s16 4 times."""
 IN_PARTS = 1 << 24
-"""Chosen: length of a row of 32 bits each where memory is dearer than time. Are there elements that
-differ though their keys do not, it is sorted a quarter at a time."""
+"""A guard for memory: length of a row of 32 bits each, which is sorted a quarter at a time if there
+are elements that differ though their keys do not."""
 
 
 def sorted_axis(instr: Instruction) -> int:

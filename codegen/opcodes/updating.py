@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MOST_SCATTERED, LEAST_SCATTERED = 4, 1024
 """Chosen: parts into which the windows of a scatter are cut. Measured: elements of one. Each part
 goes through all indices: parts of 128 elements take up to three times the CPU time of a whole
-window, parts of 1024 up to 1.5 times."""
+window, parts of 1024 up to 1.5 times. No program's C changes with half or twice of either."""
 
 
 def copy(body: Body, target: Name, source: Instruction) -> None:

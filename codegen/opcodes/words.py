@@ -39,7 +39,8 @@ WIDE_DIGITS = 4096
 bits, hard negatives take 1.13 times as long."""
 BUCKETS, MOST_CHUNKS = 1 << 16, 64
 """Tuned: length of a row whose words are put into buckets first, of which threads take some;
-and the chunks of it, each of at least half as many words."""
+and the chunks of it, each of at least half as many words. The former decides about `sort` and
+`argsort` alone, the latter about no program."""
 
 
 @contextmanager

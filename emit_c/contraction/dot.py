@@ -14,7 +14,7 @@ from codegen.opcodes.operands import operands_of
 from codegen.opcodes.products import product_type
 from emit_c.code import processor
 from emit_c.contraction.few_rows import write_few_rows
-from emit_c.contraction.pairs import FloatPairs, have_pairs
+from emit_c.contraction.pairs import LEAST_DEPTH, FloatPairs, have_pairs
 from emit_c.contraction.product import TiledProduct
 from emit_c.contraction.quads import Quads, have_quads
 from emit_c.contraction.scratch import Scratch, summed
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from hlo.types.element_type import ElementType
 
-# f32 has all whole numbers up to here; sums are worth it that have so many products.
-EXACT, MANY = 1 << 24, 64
+# f32 has all whole numbers up to here.
+EXACT = 1 << 24
 _WIDER = S16, S32, U16, U32
 
 
@@ -110,7 +110,7 @@ def _exact_products(instr: Instruction) -> int | None:
     rest = left.depth // first
     # The outermost steps must be cut into equal parts of many products.
     parts = (n * rest for n in range(1, count // rest + 1) if first % n == 0)
-    return count if any(n == left.depth or n >= MANY for n in parts) else None
+    return count if any(n == left.depth or n >= LEAST_DEPTH for n in parts) else None
 
 
 define_whole("dot", write_whole_dot)

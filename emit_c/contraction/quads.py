@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Instruction
     from optimizer.analysis.indexing import Index
 
-# Bytes of a number, and contracted elements for which it is worth it to put them together.
+# Bytes of a number, and contracted elements for which it is worth it to put them together: no
+# program's C changes with 4 or 16.
 EACH, LEAST = 4, 8
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 TILES_OF_A_RUN = 8
 """Measured: tiles of a run of tiles beside each other, if a chunk of steps has so many; threads
 share runs. With 4, products of 12 to 32 rows by 4096 x 1024 numbers take 1.1 to 1.2 times as long;
-with 16, 0.9 to 1 times, but fewer threads have work."""
+with 16, 0.9 to 1 times, but fewer threads have work. No benchmark's C changes with 4 or 16."""
 LEAST_SHARE = 0.1
 """Measured: the share of a core that the register tiles of a product must use to be better than
 plain loops. Without it conjugate gradients take 1.32 times as long. Convolutions without padding

@@ -92,7 +92,7 @@ MOST_BLOCKS, MOST_TURNS = 2 * MULTIPROCESSORS, 4
 MOST_ALONE = MOST_IN_TURNS
 # Numbers of threads below this are counted in 32 bits.
 NARROW = 1 << 30
-# Launches and copies that a kernel does in their place.
+# A guard against long compilations: launches and copies that a kernel does in their place.
 MOST_STEPS = 32
 
 

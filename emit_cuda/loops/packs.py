@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     from codegen.expressions import Expr
     from codegen.statements import Statement
 
-# Statements of all elements of a vector, up to which each has code of its own.
+# A guard against long compilations: statements of all elements of a vector, up to which each has
+# code of its own.
 MOST_STATEMENTS = 512
 
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 Addresses = dict[str, tuple[int, ...]]
 # The key of a recording: a part of a program, and the addresses of arguments and results.
 Key = tuple[Any, tuple[int, ...], tuple[int, ...]]
-# Graphs that an executable keeps: of its segments, on the memory of its latest calls.
+# A guard for memory: graphs that an executable keeps, of its segments on the memory of its latest
+# calls.
 MOST_GRAPHS = 64
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hlo.instruction import Computation, Instruction
 
-# A way that is so long to look for counts as found.
+# Guards against long searches. A way that is so long to look for counts as found.
 _PATIENCE = 2000
 # Numbers that are so far apart: to ask about some ways that were there at first pays then.
 _FAR = 300

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 # They may change their first operand's memory.
 _UPDATING = having("updating") | CONTROL | {"fusion"}
-# How many of the kernels that read a value are tried with each of the others.
+# A guard against long searches: how many of the kernels that read a value are tried with each of
+# the others.
 _NEIGHBOURS = 8
 
 

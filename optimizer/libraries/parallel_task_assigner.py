@@ -31,7 +31,8 @@ WHOLE = (
     | {"custom-call", "dot", "fft", "reshape", "rng", "scatter", "select-and-scatter", "sort"}
     | {"dynamic-slice", "dynamic-update-slice"}
 )
-# Bytes that a thread is worth where an instruction is limited by memory, and cost units where not.
+# XLA's: bytes that a thread is worth where an instruction is limited by memory, and cost units
+# where not.
 LEAST_BYTES = 256 << 10
 LEAST_COST = 100_000
 

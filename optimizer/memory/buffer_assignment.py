@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from hlo.instruction import Computation, Instruction, Module
     from optimizer.analysis.alias import AliasInfo
 
-# How many outputs' memory is looked at for a temporary array, the smallest first.
+# A guard against long searches: outputs whose memory is looked at for a temporary array, the
+# smallest first.
 HOSTS = 64
 
 

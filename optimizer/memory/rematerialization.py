@@ -33,7 +33,7 @@ from optimizer.passes import register
 if TYPE_CHECKING:
     from hlo.instruction import Instruction, Module
 
-# Candidates that are tried at one peak, the best first.
+# A guard against long searches: candidates that are tried at one peak, the best first.
 TRIES = 20
 # Operations that a transcendental function counts as.
 _TRANSCENDENTAL = 10

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     Choice = tuple[tuple[str, ArrayCut], ...]
 
-# So many choices are extended by another cut each time.
+# A guard against long searches: so many choices are extended by another cut each time.
 _BEAM = 3
 # A cut that saves less than this share of the time is not worth it.
 _LEAST_GAIN = 0.001

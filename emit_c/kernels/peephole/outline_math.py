@@ -42,7 +42,8 @@ FEW_CALLS = 8 * CALLS_IN_A_MICROSECOND
 """Derived: calls that cost less than 10 us."""
 COMPLEX_CALL = 32
 """Measured: what a call of a function of complex numbers costs, in calls of functions of numbers;
-it is 8 (log) to 20 (sine, tanh) for c64, and up to 130 (exp) for c128."""
+it is 8 (log) to 20 (sine, tanh) for c64, and up to 130 (exp) for c128. No program's C changes with
+16 or 64."""
 
 
 def outline_math(statements: Sequence[Statement], times: int = 1) -> tuple[Statement, ...]:

@@ -22,7 +22,7 @@ from optimizer.gpu.device import H200
 if TYPE_CHECKING:
     from hlo.instruction import Instruction
 
-# Operations for 32 bytes of memory, below which a dot waits for memory.
+# XLA's numbers. Operations for 32 bytes of memory, below which a dot waits for memory.
 BALANCED = 240
 # Pieces are no shorter, where a dot waits for memory and where it waits for arithmetic.
 SHORTEST, SHORTEST_OF_MANY = 768, 1220
