@@ -137,7 +137,7 @@ def test_factors_of_blocks(letter: str) -> None:
 
 @pytest.mark.parametrize("letter", FACTORED)
 def test_factors_of_blocks_are_compiled(letter: str) -> None:
-    """A matrix that is not positive definite, too, has zeros above its factor, which is NaN."""
+    """Matrices without factors, too: not positive definite ones, and those of NaN."""
     kind = TYPES[letter][0]
     tall = matrix(letter, 2, 4, 3)
     square = matrix(letter, 2, 3, 3)
@@ -145,6 +145,7 @@ def test_factors_of_blocks_are_compiled(letter: str) -> None:
     whole[1] *= -1
     for target, shape, a in (
         ("LuDecomposition", f"({kind}[2,4,3], s32[2,3], s32[2,4])", tall),
+        ("LuDecomposition", f"({kind}[2,4,3], s32[2,3], s32[2,4])", np.full_like(tall, np.nan)),
         ("LuRealDecompositionBlock", f"({kind}[2,3,3], s32[2,3], s32[2,3])", square),
         ("QrDecompositionBlock", f"({kind}[2,4,3], {kind}[2,3])", tall),
         ("Cholesky", f"{kind}[2,3,3]", whole),

@@ -36,14 +36,22 @@ def threefry_2x32(
 def lu_pivots_to_permutation(_frame: Frame, instr: Instruction, pivots: Array) -> Array:
     """The order of rows that a list of exchanges makes: row i with row pivots[i], from 0.
 
-    A row that does not exist is exchanged with none; JAX's kernel reads past its array there.
-
     References
     ----------
     `lu_pivots_to_permutation` in `jax/_src/lax/linalg.py`.
     """
-    rows = np.broadcast_to(np.arange(instr.shape.dims[-1], dtype=np.int32), instr.shape.dims).copy()
-    exists = (pivots >= 0) & (pivots < rows.shape[-1])
+    return permutation(pivots, instr.shape.dims[-1])
+
+
+def permutation(pivots: Array, count: int) -> Array:
+    """The order of so many rows after exchanges: row i with row pivots[..., i], from 0.
+
+    A row that does not exist is exchanged with none; JAX's kernel reads past its array there.
+    LAPACK names such rows where a matrix holds NaN.
+    """
+    rows = np.empty((*pivots.shape[:-1], count), np.int32)
+    rows[...] = np.arange(count)
+    exists = (pivots >= 0) & (pivots < count)
     for i in range(pivots.shape[-1]):
         other = np.where(exists[..., i : i + 1], pivots[..., i : i + 1], i)
         taken = np.take_along_axis(rows, other, -1)

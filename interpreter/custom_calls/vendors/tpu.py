@@ -15,6 +15,7 @@ from hlo.types.element_type import C64, C128, F32, F64, S32, S64, U32, U64
 from interpreter.custom_calls.factorizations import batched, geqrf, getrf, potrf, trsm
 from interpreter.custom_calls.registry import vendor_call
 from interpreter.custom_calls.signatures import FACTORED, Signature, checked, register_signature
+from interpreter.custom_calls.vendors.jax_gpu import permutation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,10 +107,7 @@ def check_combine(instr: Instruction, _options: Options | None) -> str:
 def lu(letter: str, options: Options, a: Array) -> tuple[Any, ...]:
     """LU factors, the row that each row was exchanged with, and all rows in their new order."""
     factors, pivots, _ = getrf(letter, options, a)
-    order = np.arange(len(a), dtype=np.int32)
-    for row, other in enumerate(pivots - 1):
-        order[[row, other]] = order[[other, row]]
-    return factors, pivots - 1, order
+    return factors, pivots - 1, permutation(pivots - 1, len(a))
 
 
 def cholesky(letter: str, _options: Options, a: Array) -> tuple[Any, ...]:
