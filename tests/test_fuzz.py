@@ -11,6 +11,7 @@ import pytest
 from strategies.wrong import opcodes
 
 import emit_c
+import emit_cuda
 import hlo
 import optimizer
 from tests.fuzz.__main__ import fuzz, parsed_arguments, place_of
@@ -57,6 +58,15 @@ def test_texts_of_stablehlo_are_refused_or_read(
 
 def test_modules_mean_the_same_three_ways(tmp_path: Path) -> None:
     counts, findings = fuzz(arguments(tmp_path, "--modules", 60, "--seed", "ci"))
+    assert counts["run three ways"] > 10
+    assert counts["of them donating"] > 0
+    assert findings.counts == {}
+
+
+@pytest.mark.parametrize("words", [[], ["--sanitize"]], ids=["unwatched", "watched"])
+def test_modules_mean_the_same_in_cuda(tmp_path: Path, words: list[str]) -> None:
+    asked = ("--modules", 60, "--platform", "cuda-host", "--seed", "ci", *words)
+    counts, findings = fuzz(arguments(tmp_path, *asked))
     assert counts["run three ways"] > 10
     assert counts["of them donating"] > 0
     assert findings.counts == {}
@@ -271,6 +281,18 @@ def test_a_wrong_value_is_found(tmp_path: Path, monkeypatch) -> None:
     counts, findings = fuzz(arguments(tmp_path, "--modules", 80))
     assert counts["differences"] > 0
     assert any(name.startswith("difference-optimized") for name in findings.counts)
+
+
+def test_a_wrong_value_of_a_kernel_is_found(tmp_path: Path, monkeypatch) -> None:
+    true_compile = emit_cuda.compile
+
+    def compile_(module: hlo.Module, *rest: object, **options: object):
+        text = str(module).replace(" multiply(", " add(")
+        return true_compile(hlo.parse(text), *rest, **options)
+
+    monkeypatch.setattr(emit_cuda, "compile", compile_)
+    _, findings = fuzz(arguments(tmp_path, "--modules", 40, "--platform", "cuda-host"))
+    assert any(name.startswith("difference-CUDA") for name in findings.counts)
 
 
 def test_a_crash_is_found_and_its_module_named(tmp_path: Path, monkeypatch) -> None:

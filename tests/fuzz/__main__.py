@@ -4,12 +4,14 @@
     python -m tests.fuzz --modules 50000 --sanitize
     python -m tests.fuzz --modules 100 --first 1234 --seed 7     these cases again
     python -m tests.fuzz --modules 5000 --xla
+    python -m tests.fuzz --modules 5000 --platform cuda-host
 
 Each mistake is written once to the folder of findings, as a text with its story above, and shrunk.
 The interpreter's values are compared with those of the optimized module and of its C; with
---sanitize the C is watched by AddressSanitizer and UndefinedBehaviorSanitizer. With --xla also
-jaxlib's XLA is asked, which may flush subnormal numbers. The exit status is 1 if anything was
-found.
+--sanitize the C is watched by AddressSanitizer and UndefinedBehaviorSanitizer. With --platform
+cuda-host it is CUDA in the place of C, run on the processor, which --sanitize watches by our own
+checks. With --xla also jaxlib's XLA is asked, which may flush subnormal numbers. The exit status
+is 1 if anything was found.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from tests.fuzz.cases import Attempt, Run, count_mistake
 from tests.fuzz.corpus import corpus
 from tests.fuzz.findings import Findings
+from tests.fuzz.mistakes import CUDA, C
 from tests.fuzz.shrink import smaller
 from tests.fuzz.stablehlo import texts
 from tests.fuzz.workers import Counts, Found, Worker, watch
@@ -55,6 +59,7 @@ def parsed_arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--sanitize", action="store_true", help="watch the C's memory and sums")
     parser.add_argument("--xla", action="store_true", help="ask jaxlib's XLA, too")
+    parser.add_argument("--platform", choices=("c", "cuda-host"), default="c", help="of the code")
     parser.add_argument("--out", type=Path, default=Path(".fuzz"), help="folder of findings")
     parser.add_argument("--no-shrink", action="store_true", help="leave findings as they are")
     arguments = parser.parse_args(words)
@@ -66,7 +71,8 @@ def parsed_arguments(words: list[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Run, report, and keep what was found."""
     arguments = parsed_arguments()
-    if arguments.sanitize and "PYHLO_FUZZ_SANITIZED" not in os.environ:
+    in_c = arguments.platform == "c"
+    if arguments.sanitize and in_c and "PYHLO_FUZZ_SANITIZED" not in os.environ:
         restart_with_sanitizers()
     counts, findings = fuzz(arguments)
     print(findings.report())
@@ -78,7 +84,10 @@ def fuzz(arguments: argparse.Namespace) -> tuple[dict[str, int], Findings]:
     gentle = arguments.modules is not None
     number = arguments.modules if gentle else arguments.texts
     third = "xla" if arguments.xla else ""
-    run = Run(arguments.seed, gentle, arguments.first + number, arguments.stablehlo, third)
+    platform = C if arguments.platform == "c" else replace(CUDA, checked=arguments.sanitize)
+    run = Run(
+        arguments.seed, gentle, arguments.first + number, arguments.stablehlo, third, platform
+    )
     # What every process reads is there before they part.
     corpus().tokens, corpus().attributes, corpus().lines, corpus().shapes
     if arguments.stablehlo:

@@ -6,13 +6,21 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TYPE_CHECKING
 
-import emit_c
 from hlo import HloError
 from hlo_tools.values.arrays import leaves
 from tests.fuzz.excuses import judge
-from tests.fuzz.judge import can_be_merged, compiled, copied, donates, prepared, read, unchanged
+from tests.fuzz.judge import (
+    can_be_merged,
+    compiled,
+    copied,
+    donates,
+    loaded,
+    prepared,
+    read,
+    unchanged,
+)
 from tests.fuzz.merge import merged
-from tests.fuzz.mistakes import Case, Mistake, Skipped, guarded
+from tests.fuzz.mistakes import C, Case, Mistake, Platform, Skipped, guarded
 from tests.fuzz.mutate import module_of, text_of
 from tests.fuzz.stablehlo import NAME, stablehlo_of
 from tests.fuzz.workers import At, Counts, Found
@@ -48,6 +56,7 @@ class Run:
     gentle : whether it makes modules, and runs them; else texts, and reads them.
     in_stablehlo : whether the texts are StableHLO.
     third : the name of a backend that is asked as well; "" for none.
+    platform : what compiles its modules.
     """
 
     seed: str
@@ -55,6 +64,7 @@ class Run:
     last: int
     in_stablehlo: bool = False
     third: str = ""
+    platform: Platform = C
 
     @property
     def name(self) -> str:
@@ -116,7 +126,7 @@ class Attempt:
         """A case that was prepared before."""
         module = read(self.run.text(number), self.run.name)
         assert module is not None
-        return prepared(module, self.run.arguments(number))
+        return prepared(module, self.run.arguments(number), self.run.platform)
 
     def one(self, number: int) -> None:
         """Try one case, or let it wait for others."""
@@ -128,7 +138,7 @@ class Attempt:
             self.counts.add("parsed and verified")
             if not self.run.gentle:
                 return
-            case = prepared(module, self.run.arguments(number))
+            case = prepared(module, self.run.arguments(number), self.run.platform)
             self.ask_third(number, case)
             if can_be_merged(case):
                 self.waiting[number] = case
@@ -225,9 +235,7 @@ def run_together(cases: dict[int, Case], numbers: list[int], *, donate: bool = F
     chosen = [cases[number] for number in numbers]
     optimized = [case.optimized for case in chosen if case.optimized]
     with guarded("compile", 30):
-        executable = emit_c.compile(
-            merged(optimized), optimize=False, donate=donate, remember=False, subnormals="keep"
-        )
+        executable = loaded(merged(optimized), chosen[0].platform, donate=donate)
     given = [copied(case) for case in chosen]
     with guarded("run"):
         values = executable(*[a for arguments in given for a in arguments])
@@ -235,10 +243,10 @@ def run_together(cases: dict[int, Case], numbers: list[int], *, donate: bool = F
     for number, arguments, value in zip(numbers, given, values, strict=True):
         case = cases[number]
         try:
-            judge(case, value, "C")
+            judge(case, value, case.platform.language)
             if not donate:
                 before = [array.tobytes() for a in case.arguments for array in leaves(a)]
-                unchanged(replace(case, arguments=arguments), before, "C")
+                unchanged(replace(case, arguments=arguments), before, case.platform.language)
         except Mistake:
             wrong.add(number)
     return wrong

@@ -6,7 +6,7 @@ beyond rounding. Memory that is written where it must not be is for the sanitize
 endless loops for the process above.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import emit_c
+import emit_cuda
 import hlo
 import interpreter
 import optimizer
@@ -25,7 +26,17 @@ from interpreter.engine.memory import peak_bytes
 from optimizer.dynamic_padder.padding import is_dynamic
 from optimizer.pipelines import prepare
 from tests.fuzz.excuses import judge
-from tests.fuzz.mistakes import EVALUATION, SECONDS, Case, Mistake, Skipped, guarded
+from tests.fuzz.mistakes import (
+    CUDA,
+    EVALUATION,
+    SECONDS,
+    C,
+    Case,
+    Mistake,
+    Platform,
+    Skipped,
+    guarded,
+)
 
 LARGEST = 4 * 2**20  # bytes of all values together
 # What the C backend may refuse although the interpreter evaluates it: what it cannot emit, and what
@@ -75,7 +86,7 @@ def read(text: str, name: str = "") -> Module | None:
     return module
 
 
-def prepared(module: Module, random: Random) -> Case:
+def prepared(module: Module, random: Random, platform: Platform = C) -> Case:
     """A module with arguments, its value, and the optimized module, whose value is compared.
 
     Raises
@@ -93,11 +104,11 @@ def prepared(module: Module, random: Random) -> Case:
         raise Skipped("no order")
     sorts = any(map(_sorts, module.instructions()))
     make = tame if sorts else random.choice((nasty, tame, tame))
-    case = Case(module, [make(p.shape, random) for p in module.entry.parameters])
+    case = Case(module, [make(p.shape, random) for p in module.entry.parameters], platform=platform)
     case.value = _evaluated(case, module)
     try:
         with guarded("optimize"):
-            case.optimized = optimizer.optimize(module, target="cpu")
+            case.optimized = optimizer.optimize(module, target=platform.target)
     except HloError as error:
         raise Mistake("late", f"optimize {error.code}", f"optimize refuses it:\n{error}") from None
     try:
@@ -129,29 +140,36 @@ def _evaluated(case: Case, module: Module) -> Any:
 
 
 def compiled(case: Case, *, donate: bool = False) -> None:
-    """Compile a module to C, run it, and compare its value.
+    """Compile a module, run it, and compare its value.
 
     Raises
     ------
     Mistake, Skipped
     """
     assert case.optimized is not None
+    name = case.platform.language
     given = copied(case)
     before = [array.tobytes() for argument in given for array in leaves(argument)]
     try:
         with guarded("compile", 3 * SECONDS):
-            executable = emit_c.compile(
-                case.optimized, optimize=False, donate=donate, remember=False, subnormals="keep"
-            )
+            executable = loaded(case.optimized, case.platform, donate=donate)
         with guarded("run"):
             value = executable(*given)
     except HloError as error:
         if error.code in UNSUPPORTED:
             raise Skipped(error.code) from None
-        raise Mistake("late", f"compile {error.code}", f"C refuses it:\n{error}") from None
+        raise Mistake("late", f"compile {error.code}", f"{name} refuses it:\n{error}") from None
     if not donate:
-        unchanged(replace(case, arguments=given), before, "C")
-    judge(case, value, "C")
+        unchanged(replace(case, arguments=given), before, name)
+    judge(case, value, name)
+
+
+def loaded(module: Module, platform: Platform, *, donate: bool) -> Callable[..., Any]:
+    """Compile an optimized module, which may be several."""
+    if platform.language == CUDA.language:
+        device = emit_cuda.device_named("host", checked=platform.checked)
+        return emit_cuda.compile(module, device, optimize=False, donate=donate, subnormals="keep")
+    return emit_c.compile(module, optimize=False, donate=donate, remember=False, subnormals="keep")
 
 
 def copied(case: Case) -> list[Any]:
@@ -195,7 +213,7 @@ def is_order(comparator: hlo.Computation) -> bool:
 
 
 def can_be_merged(case: Case) -> bool:
-    """Whether its C may be beside that of other modules: it is emitted, and runs as theirs."""
+    """Whether its code may be beside that of other modules: it is emitted, and runs as theirs."""
     module = case.optimized
     assert module is not None
     header = module.header
@@ -203,7 +221,8 @@ def can_be_merged(case: Case) -> bool:
         return False
     try:
         with guarded("emit", 3 * SECONDS):
-            emit_c.emit(prepare(module))
+            emit = emit_cuda.emit if case.platform.language == CUDA.language else emit_c.emit
+            emit(prepare(module, case.platform.target))
     except HloError:
         return False
     return True

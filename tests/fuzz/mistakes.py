@@ -20,6 +20,26 @@ class TooLongError(Exception):
     """A step has taken its time."""
 
 
+@dataclass(frozen=True)
+class Platform:
+    """What compiles modules, for the processor.
+
+    Attributes
+    ----------
+    language : "C", or "CUDA", whose kernels run on the processor.
+    target : of the optimizer.
+    checked : every access of a kernel is watched.
+    """
+
+    language: str
+    target: str
+    checked: bool = False
+
+
+C = Platform("C", "cpu")
+CUDA = Platform("CUDA", "gpu")
+
+
 @dataclass(eq=False)
 class Mistake(Exception):  # noqa: N818  it is PyHLO's
     """Something that must not happen.
@@ -38,12 +58,18 @@ class Mistake(Exception):  # noqa: N818  it is PyHLO's
 
 @dataclass
 class Case:
-    """A module that is verified, with arguments, and its value."""
+    """A module that is verified, with arguments, and its value.
+
+    Attributes
+    ----------
+    platform : what compiles it.
+    """
 
     module: Module
     arguments: list[Any]
     value: Any = None
     optimized: Module | None = None
+    platform: Platform = C
 
 
 class Skipped(Exception):  # noqa: N818  it is none
@@ -85,7 +111,15 @@ def guarded(step: str, seconds: float = SECONDS) -> Iterator[None]:
 
 def _line_of(error: BaseException) -> str:
     """The innermost line of PyHLO's that raised it, without its number where it may move."""
-    rooms = ("hlo/", "interpreter/", "optimizer/", "emit_c/", "hlo_tools/")
+    rooms = (
+        "hlo/",
+        "interpreter/",
+        "optimizer/",
+        "codegen/",
+        "emit_c/",
+        "emit_cuda/",
+        "hlo_tools/",
+    )
     found = ""
     for frame in traceback.extract_tb(error.__traceback__):
         name = frame.filename.removeprefix(f"{ROOT}/")

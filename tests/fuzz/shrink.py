@@ -60,7 +60,7 @@ def _try(text: str, run: Run, number: int, its) -> None:
     try:
         module = read(text)
         if module is not None and run.gentle:
-            compiled(prepared(module, run.arguments(number)))
+            compiled(prepared(module, run.arguments(number), run.platform))
     except Mistake as mistake:
         its.send(file_name(mistake.kind, mistake.place))
     except Skipped:
