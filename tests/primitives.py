@@ -300,9 +300,9 @@ def choosing(choose):
 
 
 def parted(choose, loop):
-    """The loop cut where its choices turn, and at another count."""
+    """The loop cut where its choices turn, or not, and at another count."""
     inside = range(loop.start + 1, loop.stop)
-    points = sorted({*turning_points(loop), choose(inside)})
+    points = sorted({*choose([turning_points(loop), []]), choose(inside)})
     return cut(body(), loop, points, written_out=choose([1, 3]))
 
 

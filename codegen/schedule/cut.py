@@ -14,12 +14,11 @@ The iterations stay in their order, so this is legal where all of them run. (Exo
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from codegen.expressions import Choose, Literal, Name, as_expr, binary
-from codegen.schedule.conditions import truth
+from codegen.schedule.conditions import truth, turning_points, turns
 from codegen.schedule.legality import IllegalError, expect_no_break
 from codegen.schedule.loop import LoopView
 from codegen.schedule.obligations import Part, SameIterations, granted
@@ -28,7 +27,7 @@ from codegen.schedule.unroll import copied
 from codegen.statements import For, Let, Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from codegen.elements.body import Body
     from codegen.expressions import Expr
@@ -41,8 +40,8 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
     ----------
     body : draws names.
     loop : counts up, by any step.
-    points : the first counts of all ranges but the first one, in order; conditions of the counter
-        alone do not turn between them.
+    points : the first counts of all ranges but the first one, in order. Conditions of the counter
+        alone are decided where they do not turn between them.
     written_out : ranges of so few iterations are no loops, but the iterations themselves.
 
     Raises
@@ -79,7 +78,9 @@ def cut(body: Body, loop: For, points: Sequence[int], *, written_out: int = 1) -
                 bounds.append(nearest)
                 exact.append(value)
         known = points[0] - 1 if low is None else low
-        pieces.append(part := _part(body, loop, bounds, known))
+        start, stop = loop.start if low is None else low, loop.stop if high is None else high
+        holds = _decided(replace(loop, start=start, stop=stop), known)
+        pieces.append(part := _part(body, loop, bounds, holds))
         counter = {part.name: Name(loop.name)}
         ranged = replace(part, start=exact[0], stop=exact[1])
         parts.append(Part((ranged,), {loop.name: Name(part.name)}, counter))
@@ -95,10 +96,23 @@ def _numbers(loop: For, low: int | None, high: int | None) -> range | None:
     return range(bounds.start if low is None else low, bounds.stop if high is None else high)
 
 
-def _part(body: Body, loop: For, bounds: Sequence[int | Expr], known: int) -> For:
-    """The loop over a range, with the choices made that one of its iterations makes."""
+def _decided(loop: For, known: int) -> Callable[[Expr], bool | None]:
+    """Whether a condition holds in all iterations, as in a known one; None if that differs."""
+    within = turning_points(loop)
+
+    def holds(condition: Expr) -> bool | None:
+        if turns(condition, loop.name).isdisjoint(within):
+            return truth(condition, {loop.name: Literal(known)})
+        return None
+
+    return holds
+
+
+def _part(
+    body: Body, loop: For, bounds: Sequence[int | Expr], holds: Callable[[Expr], bool | None]
+) -> For:
+    """The loop over a range, with the choices made that all of its iterations make."""
     name = body.name(loop.name)
-    holds = partial(truth, known={loop.name: Literal(known)})
     inside = copied(body, loop.body, {loop.name: Name(name)}, holds)
     return replace(
         loop, name=name, start=bounds[0], stop=bounds[1], trip_count=None, body=tuple(inside)

@@ -27,6 +27,22 @@ for (s64 i_1 = 1; i_1 < 7; i_1++) {
   y[i_1] = a[i_1];
 }
 
+// A choice stays where the counter turns it inside of a range.
+// RUN: cut(body, loop, [5])
+for (s64 i = 0; i < 8; i++) {
+  if (i >= 3 && i < 5) {
+    y[i] = a[i];
+  }
+}
+// EXPECT
+for (s64 i_1 = 0; i_1 < 5; i_1++) {
+  if (i_1 >= 3) {
+    y[i_1] = a[i_1];
+  }
+}
+for (s64 i_2 = 5; i_2 < 8; i_2++) {
+}
+
 // Bounds that are not known are compared with the counts.
 // RUN: cut(body, loop, [3])
 for (s64 i = 0; i < n; i++) {
