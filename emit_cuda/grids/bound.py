@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from emit_cuda.grids.kernel import CudaKernel
     from emit_cuda.grids.stages import Launches
 
-# Of a block, and blocks along the second and the third axis.
-MOST_THREADS, MOST_BLOCKS = 1024, 65_535
+# Of a block, along its third axis, and blocks along the second and the third axis.
+MOST_THREADS, MOST_DEEP, MOST_BLOCKS = 1024, 64, 65_535
 _BOUND = Level.BLOCK, Level.THREAD
 
 
@@ -177,6 +177,8 @@ class _BoundLaunch:
         threads = block[0] * block[1] * block[2]
         if threads > MOST_THREADS:
             raise _refused(f"a block of {threads:,} threads is larger than {MOST_THREADS:,}")
+        if block[2] > MOST_DEEP:
+            raise _refused(f"a block has no more than {MOST_DEEP} threads along z")
         waits = bool(self.shared) or any(map(_is_fold, nested([self.statement])))
         return Stage(statements, grid, block, tuple(self.shared), kind=kind, waits=waits)
 

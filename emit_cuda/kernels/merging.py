@@ -24,6 +24,7 @@ from codegen.expressions import (
     GRID_X,
     THREAD_X,
     THREAD_Y,
+    THREAD_Z,
     Cast,
     Expr,
     Level,
@@ -321,10 +322,12 @@ class _Merging:
         self, step: Launch, written: Written, values: dict[str, Expr]
     ) -> Iterator[Statement]:
         """The blocks of a launch whose threads may wait for each other."""
-        tile, x = self.names.unique("block"), step.block[0]
+        tile, (x, y, z) = self.names.unique("block"), step.block
         places: dict[Expr, Expr] = {BLOCK_X: Name(tile), GRID_X: Literal(step.grid[0])}
-        if step.block[1] > 1:
-            places |= {THREAD_X: THREAD_X % x, THREAD_Y: THREAD_X / x}
+        if y > 1 or z > 1:
+            row = THREAD_X / x
+            of_row = {THREAD_Y: row % y, THREAD_Z: row / y} if z > 1 else {THREAD_Y: row}
+            places |= {THREAD_X: THREAD_X % x, **of_row}
         shared = tuple(self._shared(written.stage, values))
         body = (*shared, *moved(written.statements, values, places))
         # All have read the shared arrays before one writes others there.

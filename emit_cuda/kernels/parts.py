@@ -44,17 +44,21 @@ def size_in(file: KernelFile, step: Step) -> tuple[int, int]:
 
 
 def needs_block(written: Written) -> bool:
-    """Whether a thread needs others than those of its warp, which stay together in any block."""
+    """Whether a thread needs others than those of its warp, which stay together in any block.
+
+    It also needs its block for numbers along several axes.
+    """
     stage = written.stage
+    has_axes = stage.block[1:] != (1, 1)
     if not stage.waits or stage.cooperative:
-        return stage.cooperative
+        return stage.cooperative or has_axes
     words, called = called_by(written)
     by_number = Level.THREAD.value in called or Level.THREADS.value in called
-    if Level.BLOCK.value in called or (by_number and stage.block[1:] != (1, 1)):
+    if Level.BLOCK.value in called or (by_number and has_axes):
         # Functions would ask for numbers that are others here.
         raise NotMergedError
     waits = not (BARRIERS.isdisjoint(words) and BARRIERS.isdisjoint(called))
-    return bool(stage.shared) or waits or by_number
+    return bool(stage.shared) or waits or by_number or has_axes
 
 
 def called_by(written: Written) -> tuple[Collection[str], Collection[str]]:

@@ -14,6 +14,7 @@ from codegen.expressions import (
     BLOCK_Y,
     THREAD_X,
     THREAD_Y,
+    THREAD_Z,
     Cast,
     Literal,
     Load,
@@ -21,11 +22,12 @@ from codegen.expressions import (
     binary,
 )
 from codegen.printer import text as printed
+from codegen.program.steps import While
 from codegen.schedule.divide import divide, fresh
 from codegen.schedule.fission import computed, reading
 from codegen.schedule.interchange import interchange
 from codegen.schedule.legality import IllegalError
-from codegen.schedule.loop import LoopView
+from codegen.schedule.loop import LoopView, perfect_nest
 from codegen.schedule.order import bind
 from codegen.schedule.stage import loading_tile
 from codegen.statements import Assign, For, If, Let, LocalVariable, nested
@@ -262,6 +264,44 @@ def test_two_loops_may_share_an_index():
 def test_a_block_that_is_too_large_is_refused():
     with pytest.raises(HloError, match="a block of 2,000 threads is larger than 1,024"):
         written(REVERSE.replace("ROWS", "2000"), lambda _, loop: [bind(loop, THREAD_X)])
+    with pytest.raises(HloError, match="a block has no more than 64 threads along z"):
+        written(REVERSE.replace("ROWS", "65"), lambda _, loop: [bind(loop, THREAD_Z)])
+
+
+SQUARES = """HloModule m
+body { s = (f32[SIZES], s32[]) parameter(0)
+  x = f32[SIZES] get-tuple-element(s), index=0  i = s32[] get-tuple-element(s), index=1
+  y = f32[SIZES] multiply(x, x)  one = s32[] constant(1)  j = s32[] add(i, one)
+  ROOT t = (f32[SIZES], s32[]) tuple(y, j) }
+cond { s = (f32[SIZES], s32[]) parameter(0)  i = s32[] get-tuple-element(s), index=1
+  n = s32[] constant(3)  ROOT p = pred[] compare(i, n), direction=LT }
+ENTRY e { x = f32[SIZES] parameter(0)  zero = s32[] constant(0)
+  s = (f32[SIZES], s32[]) tuple(x, zero)
+  w = (f32[SIZES], s32[]) while(s), condition=cond, body=body
+  ROOT y = f32[SIZES] get-tuple-element(w), index=0 }"""
+
+
+@pytest.mark.parametrize("axes", [(THREAD_Z, THREAD_Y, THREAD_X), (THREAD_X, THREAD_Z, THREAD_Y)])
+@pytest.mark.parametrize("sizes", [(4, 2, 8), (2, 3, 2)])
+def test_threads_along_several_axes_may_be_part_of_another_kernel(sizes, axes):
+    """There, all threads of a block are along one axis."""
+
+    def schedule(_, nest):
+        *outer, inner = perfect_nest(nest)
+        bound = bind(inner, axes[2])
+        for loop, axis in zip(reversed(outer), (axes[1], axes[0]), strict=True):
+            bound = bind(loop.with_body([bound]), axis)
+        return [bound]
+
+    def threads(kernel, name, statements):
+        return schedule(kernel.body, statements[0]) if name == "y" else statements
+
+    module = hlo.parse(SQUARES.replace("SIZES", ",".join(map(str, sizes))))
+    program = emit_cuda.emit(prepare(module, "gpu"), schedule=threads)
+    assert not any(isinstance(step, While) for step in program.steps)
+    x = np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes) / 8
+    executable = emit_cuda.CudaExecutable(module.entry, program, HostDevice(checked=True))
+    np.testing.assert_array_equal(executable(x), evaluate(module, x))
 
 
 def test_a_block_that_shares_too_much_is_refused():
