@@ -40,10 +40,16 @@ def _slice(
     sizes = instr.operands[1].shape.dims if count == 2 else instr.shape.dims
     types = [operand.shape.element_type for operand in instr.operands[count:]]
     limits = [n - size for n, size in zip(moved[0].shape, sizes, strict=True)]
+    # As XLA wrote them once, all starts are one array.
+    is_array = len(starts) == 1 and starts[0].ndim == 1
+    if is_array:
+        types *= len(limits)
+        starts = [starts[0][k, ...] for k in range(len(limits))]
 
     def at(place: Sequence[int]) -> Ids:
         starts_typed = [np.array(x, t.dtype) for x, t in zip(place, types, strict=True)]
-        return np.asarray(evaluates[instr.opcode](instr, attrs, *moved, *starts_typed))
+        asked = [np.stack(starts_typed)] if is_array else starts_typed
+        return np.asarray(evaluates[instr.opcode](instr, attrs, *moved, *asked))
 
     return looked_up(here, instr, starts, types, limits, at)
 

@@ -85,6 +85,25 @@ EQUAL = {
         }
         """,
     ),
+    "starts may be one array, as they were once: the same elements by the same starts": (
+        """
+        ENTRY main {
+          x = f32[3,4] parameter(0)
+          row = f32[1,2] parameter(1)
+          at = s32[2] parameter(2)
+          y = f32[3,4] dynamic-update-slice(x, row, at)
+          ROOT piece = f32[1,2] dynamic-slice(y, at), dynamic_slice_sizes={1,2}
+        }
+        """,
+        """
+        ENTRY main {
+          x = f32[3,4] parameter(0)
+          row = f32[1,2] parameter(1)
+          at = s32[2] parameter(2)
+          ROOT piece = f32[1,2] copy(row)
+        }
+        """,
+    ),
     "a gather of one row is a dynamic slice: the same elements by the same starts": (
         """
         ENTRY main {
