@@ -15,6 +15,7 @@ from codegen.expressions import Apply, Index, Op
 from codegen.statements import Call, For, If, nested, trees
 from codegen.walk import spelled_out, walk
 from emit_c.contraction.tiles import Tile
+from emit_c.executable import building
 from emit_c.program.call_sites import KernelStep
 from optimizer import PASSES, prepare
 from optimizer import optimize as optimized
@@ -123,6 +124,32 @@ def no_pass_runs():
 def emitted(module, *, optimize=True):
     """A module, or its text, as C; optimized or as it is."""
     module = hlo.parse(module) if isinstance(module, str) else module
+    made = optimized(module, target="cpu") if optimize else prepare(module)
+    return _watched(emit_c.emit, made)
+
+
+def checked(module, *promise, optimize=False, **options):
+    """A module as C, where that gives what the interpreter gives: see `check`.
+
+    It is the C that was called: the module is optimized and emitted once.
+    """
+    module = hlo.parse(module) if isinstance(module, str) else module
+    found = []
+
+    def emit(*arguments, **others):
+        found.append(_watched(building_emit, *arguments, **others))
+        return found[-1].program
+
+    building_emit = building.emit
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "emit", emit)
+        check(module, *promise, optimize=optimize, **options)
+    (made,) = found
+    return made
+
+
+def _watched(emit, module, **options):
+    """What an emitter makes of a module."""
     states, functions, changing = {}, {}, set()
 
     def watch(kernel, name, statements, writing):
@@ -132,13 +159,5 @@ def emitted(module, *, optimize=True):
         states[kernel] = statements
         functions.update({(kernel, f): each.body for f, each in writing.writer.functions.items()})
 
-    made = optimized(module, target="cpu") if optimize else prepare(module)
-    program = emit_c.emit(made, watch=watch)
+    program = emit(module, watch=watch, **options)
     return Emitted(program, frozenset(changing), states, [*functions.values()])
-
-
-def checked(module, *promise, optimize=False, **options):
-    """A module as C, where that gives what the interpreter gives: see `check`."""
-    module = hlo.parse(module) if isinstance(module, str) else module
-    check(module, *promise, optimize=optimize, **options)
-    return emitted(module, optimize=optimize)
