@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -145,15 +146,20 @@ def python_of(row: Row, folder: Path) -> list[str]:
     return [str(place / "bin/python")]
 
 
-def run(row: Row, tests: list[str], folder: Path) -> bool:
-    """Run a row and print its line; whether nothing failed."""
+def run(row: Row, tests: list[str], folder: Path, helpers: int = 2) -> bool:
+    """Run a row and print its line; whether nothing failed.
+
+    Parameters
+    ----------
+    helpers : processes that share its tests; none for one that runs them itself.
+    """
     began = time.monotonic()
     told = missing(row)
     if told:
         print(f"{row.name:24} left out: {told}", flush=True)
         return True
-    helpers = () if row.emulated else ("-n", "2")
-    options = ("-q", "-p", "no:cacheprovider", *helpers, "-m", "not slow", "--tb=short")
+    shared = ("-n", str(helpers)) if helpers and not row.emulated else ()
+    options = ("-q", "-p", "no:cacheprovider", *shared, "-m", "not slow", "--tb=short")
     command = [*python_of(row, folder), "-m", "pytest", *options, *(tests or row.tests)]
     cache = {"XDG_CACHE_HOME": str(folder / "cache"), "PYTHONPATH": python_path(row)}
     log = folder / f"{re.sub('[^A-Za-z0-9.]+', '-', row.name)}.log"
@@ -193,7 +199,12 @@ def main() -> int:
     folder = Path(os.environ.get("EVERYWHERE", tempfile.gettempdir())) / "pyhlo-everywhere"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     tests = shlex.split(chosen.tests)
-    passed = [run(row, tests or list(row.quick if chosen.quick else ()), folder) for row in found]
+    if chosen.quick:
+        # Two rows at once, each a process: to begin takes as long as a row's few tests.
+        with ThreadPoolExecutor(2) as pool:
+            passed = list(pool.map(lambda r: run(r, tests or [*r.quick], folder, 0), found))
+    else:
+        passed = [run(row, tests, folder) for row in found]
     return 0 if all(passed) else 1
 
 
