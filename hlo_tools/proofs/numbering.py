@@ -250,7 +250,8 @@ class Numbering:
             return tuple(self.parts(key, e, *path, n) for n, e in enumerate(shape.elements))
         dims = shape.dims if shape.is_array else ()
         element_type = shape.element_type if shape.is_array else None
-        ids = self.elements.number((*key, path, dims), element_type, np.arange(prod(dims)))
+        key = (*key, path, dims, element_type)
+        ids = self.elements.number(key, element_type, np.arange(prod(dims)))
         return ids.reshape(dims)
 
     def body(self, computation: Computation, depth: int) -> Hashable:

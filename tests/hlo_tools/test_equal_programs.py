@@ -356,6 +356,38 @@ def test_configuration_of_a_custom_call_tells_it_from_others():
     assert prove_modules(before, after).word == "refuted"
 
 
+SQUARES = """
+ENTRY main {
+  x = bf16[1,1,1] parameter(0)
+  y = bf16[1,1,1] convolution(x, x), window={size=1}, dim_labels=b0f_0io->b0f
+  ROOT z = f32[1,1,1] convolution(y, y), window={size=1}, dim_labels=b0f_0io->b0f
+}
+"""
+
+
+def test_convolution_to_another_type_is_a_difference():
+    """Of a convolution nothing is known but its operands; and its type, in which it is rounded."""
+    whole = SQUARES.replace("y = bf16", "y = s8")
+    assert prove_modules(module(SQUARES), module(whole)).word == "refuted"
+
+
+SINK = """
+ENTRY main {
+  x = f32[3] parameter(0)
+  d = () custom-call(x), custom_call_target="TARGET", custom_call_has_side_effect=true
+  ROOT y = f32[3] negate(x)
+}
+"""
+
+
+@pytest.mark.parametrize(("target", "may_go"), [("dce_sink", True), ("another", False)])
+def test_call_that_only_keeps_its_operands_may_go(target, may_go):
+    before = SINK.replace("TARGET", target)
+    after = "".join(line for line in before.splitlines(True) if "custom-call" not in line)
+    found = prove_modules(module(before), module(after))
+    assert (found.word == "refuted") != may_go
+
+
 def test_arrays_without_elements_are_equal():
     assert prove_modules(module(EMPTY), module(EMPTY.replace("add(a, b)", "add(b, a)"))).left == []
 

@@ -15,7 +15,7 @@ from hlo.sharded import CUTS, JOINS
 from hlo.wording import counted
 from hlo.write.sharding_print import print_sharding
 from hlo_tools.generate.values import counting
-from interpreter.custom_calls.placement import identity
+from interpreter.custom_calls.placement import identity, sink
 from interpreter.custom_calls.registry import CUSTOM_CALLS
 from interpreter.engine.device import Device
 from interpreter.numbers.compare import compare
@@ -92,8 +92,8 @@ def _acting(computation: Computation) -> Iterator[Instruction]:
     for instr in computation.instructions:
         if instr.opcode == "custom-call" and CustomCall.of(instr).custom_call_has_side_effect:
             target = _target(instr)
-            # Such calls are marked only so that they stay until they are partitioned.
-            if target not in (CUTS | JOINS) and CUSTOM_CALLS.get(target) is not identity:
+            # Such calls are marked only so that they, or their operands, stay for a while.
+            if target not in (CUTS | JOINS) and CUSTOM_CALLS.get(target) not in (identity, sink):
                 yield instr
 
 
