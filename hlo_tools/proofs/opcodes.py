@@ -220,7 +220,7 @@ def _reduce_window(
     folded = [np.empty(prod(counts), np.int64) for _ in range(half)]
     for size in np.unique(sizes):
         which = sizes == size
-        own = [row[which][inside[which]].reshape(-1, size) for row in rows]
+        own = [row[which][inside[which]].reshape(which.sum(), size) for row in rows]
         initial = [np.broadcast_to(x, (len(own[0]),)) for x in operands[half:]]
         for all_of, some in zip(folded, folded_rows(here, instr, initial, own, depth), strict=True):
             all_of[which] = some

@@ -85,6 +85,24 @@ EQUAL = {
         }
         """,
     ),
+    "a window beside the array has the initial value: a fold of no elements": (
+        """
+        sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT c = f32[] add(a, b) }
+        ENTRY main {
+          x = f32[1] parameter(0)
+          start = f32[] parameter(1)
+          sums = f32[2] reduce-window(x, start), window={size=1 pad=1_0}, to_apply=sum
+          ROOT first = f32[1] slice(sums), slice={[0:1]}
+        }
+        """,
+        """
+        ENTRY main {
+          x = f32[1] parameter(0)
+          start = f32[] parameter(1)
+          ROOT first = f32[1] reshape(start)
+        }
+        """,
+    ),
     "starts may be one array, as they were once: the same elements by the same starts": (
         """
         ENTRY main {
