@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from codegen.expressions import (
-    Apply,
-    Cast,
-    Group,
-    Index,
-    LaunchIndex,
-    Literal,
-    Name,
-    Op,
-)
+from codegen.expressions import Apply, Cast, Group, Index, LaunchIndex, Literal, Name, Op
 from hlo.types.element_type import ELEMENT_TYPES
 from optimizer.analysis.indexing import Counter, Quotient
 

@@ -131,9 +131,9 @@ class Literal(_Tree):
 
 
 class Level(Enum):
-    """What a number of a launch on a GPU is of: a block, a thread, all blocks, all of its threads.
+    """The level of a launch on a GPU: an index of a block or a thread, or the number of these.
 
-    The values are CUDA's words.
+    The values are CUDA's names.
     """
 
     BLOCK = "blockIdx"
@@ -144,7 +144,7 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LaunchIndex(_Tree):
-    """The number of a block or a thread along an axis, "x", "y" or "z"; or how many there are."""
+    """The index of a block or a thread along an axis ("x", "y" or "z"), or the number of these."""
 
     level: Level
     axis: str

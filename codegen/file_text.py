@@ -43,8 +43,8 @@ class Section(NamedTuple):
     text : whole lines.
     function : the name of the function; empty for what is in none.
     about : the HLO that it computes.
-    statements : those of the function, where their lines are known.
-    first : the line of the first of them, counted from 1.
+    statements : the function's statements, where their lines are known.
+    first : the line of the first statement, counted from 1.
     hlo_names : the HLO name that each of its identifiers stands for.
     """
 
@@ -57,7 +57,7 @@ class Section(NamedTuple):
 
     def instruction(self, line: int) -> str:
         """The instruction whose value a line computes; of a line that names none, the last one."""
-        texts = {line.name: commented(line.text) for line in self.about}
+        texts = {computed.name: commented(computed.text) for computed in self.about}
         numbered = enumerate(lines(self.statements), self.first)
         on_line = next((statement for number, (_, statement) in numbered if number == line), None)
         names = map(self.hlo_names.get, _names(on_line)) if on_line else ()
@@ -84,7 +84,7 @@ class FileText(str):
         return text
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
-        """For copies and pickle, which make a text as any other."""
+        """A copy or a pickle is a plain `str`, without sections."""
         return str, (str(self),)
 
 
